@@ -38,6 +38,7 @@ from olmc.cli.options import (
     fixed_of,
     given_of,
     inputs_of,
+    no_remedies_option,
     options_of,
     output_option,
     show_secrets_option,
@@ -287,9 +288,11 @@ def checked_path(
     made = compile(request)
     timings.compiled(one.root, made)
     timings.stage("check")
+    # A change of files that olmc has written for itself helps no person.
+    rules = order.rules._replace(remedies=0) if one.is_staged else order.rules
     empty = emptiness(None if one.is_staged else one.root, made) if not order.may_be_empty else ()
     return CheckedPath(
-        check_compiled(request, made, order.rules, empty),
+        check_compiled(request, made, rules, empty),
         next(iter(given_of([made])), None),
         approvals_in(made.settled.cluster) if order.options.approve and made.settled is not None else (),
     )
@@ -338,6 +341,7 @@ class CheckOptions(NamedTuple):
     show_secrets: bool = show_secrets_option
     statistics: bool = flag("--statistics", help="Print counts by code instead of the findings.")
     allow_empty: bool = allow_empty_option
+    no_remedies: bool = no_remedies_option
     entries: tuple[str, ...] = entry_option
     jobs: int | None = jobs_option
     scope: ScopeOptions = ScopeOptions()
@@ -387,11 +391,13 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     settings = settings_of(opts.optional, opts.values)
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
     from olmc.review.check.check import CheckRules, CheckScope
+    from olmc.review.diagnose.remedies import MOST_SECONDS
 
     fields = fields_of(opts.scope, opts.compiling)
     options, given = options_of(ctx, fields), fixed_of(ctx, fields)
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     rules = CheckRules(settings, CheckScope(opts.author, opts.all_versions), opts.select, opts.ignore)
+    rules = rules if opts.no_remedies else rules._replace(remedies=MOST_SECONDS)
     order = CheckOrder(options, given, rules, may_be_empty=opts.allow_empty)
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:

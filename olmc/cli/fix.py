@@ -63,8 +63,9 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
     compiled.
     """
+    from olmc.compiler.migration import as_patch
     from olmc.review.diagnose.engine import diagnose, scene_of
-    from olmc.review.diagnose.remedies import applicable, merged, patch_of, search
+    from olmc.review.diagnose.remedies import applicable, merged, search
 
     one = inputs_of(ctx, [opts.path])[0]
     if one.is_staged:
@@ -79,9 +80,9 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
         tried = search(request, done, found)
     agreed = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
     chosen = applicable(request, done, found, agreed)
-    changes = merged(chosen)
+    changes = merged(request.root, chosen)
     if opts.dry_run:
-        say("".join(patch_of(chosen)), nl=False, out=True)
+        say(as_patch(changes), nl=False, out=True)
     elif changes:
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
@@ -89,6 +90,8 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
                 {path: change.after for path, change in paths.items()},
                 new=[path for path, change in paths.items() if not change.before],
             )
+            for path in (path for path, change in paths.items() if not change.after):
+                path.unlink()
     for remedy in chosen:
         say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {remedy.candidate.text}"), out=not opts.dry_run)
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]

@@ -36,7 +36,7 @@ from olmc.targets.proposed.rules import NO_SERVER
 if TYPE_CHECKING:
     import click
 
-    from olmc.compiler.migration import FileChange
+    from olmc.k8s.diagnostics import FileChange
 
 
 class GetOptions(NamedTuple):

@@ -237,7 +237,7 @@ HIDDEN = frozenset({"argocd", "cache", "fn"})
 
 # The commands that read catalogs, and may keep what they have read of them.
 READING_CATALOGS = frozenset(
-    "check diff fleet get graph migrate plan rbac render report resolve serve status vendor verify why".split()
+    "check diff fix fleet get graph migrate plan rbac render report resolve serve status vendor verify why".split()
 )
 
 

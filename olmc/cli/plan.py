@@ -38,6 +38,7 @@ from olmc.cli.options import (
     given_of,
     inputs_of,
     least_of,
+    no_remedies_option,
     options_and_begun,
     options_of,
     output_option,
@@ -219,6 +220,7 @@ class PlanOptions(NamedTuple):
     exit_code: bool = exit_code_option
     allow_empty: bool = flag("--allow-empty", help="Treat a PATH that does not exist on one side as empty.")
     verbose: bool = flag("-v", "--verbose", help="Show all lines of long sections.")
+    no_remedies: bool = no_remedies_option
     walk: bool = flag("--walk", help="Show the state between hops, one approval at a time.")
     at: int | None = option(
         "--at", type=Whole(0), metavar="INDEX", help="With --walk: only the step with this number, from 0."
@@ -269,7 +271,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."
-        path = _planned_path(inputs[0], name, given, begun, timings)
+        path = _planned_path(inputs[0], name, given, begun, timings)._replace(remedies=not opts.no_remedies)
         done, narrowing = _compile_cluster(path, options)
         root = None if path.is_staged else path.request.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)

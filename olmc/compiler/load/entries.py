@@ -307,7 +307,10 @@ def changed_entries(entries: Iterable[RepositoryEntry], report: Report, *, is_pl
             if changes:
                 fields = " and ".join(changes)
                 finding = rules.ENTRY_CHANGED.finding(applier.place, name=applier.name, path=entry.path, fields=fields)
-                report.add(finding)
+                report.add(finding._replace(hint=_PLUGIN_HINT) if "source.plugin" in changes else finding)
+
+
+_PLUGIN_HINT = "olmc builds the folder without the plugin; values that only the plugin fills in are unknown."
 
 
 def _is_called(applier: Applier, name: str) -> bool:
@@ -407,7 +410,8 @@ def _policy_folders(
     waiting = [folder]
     while waiting:
         below = waiting.pop()
-        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE:
+        # A cluster may be called test.
+        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE - {"test", "tests"}:
             continue
         paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, _POLICY_MARK) for path in paths):

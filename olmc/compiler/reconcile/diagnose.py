@@ -110,11 +110,21 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
     for namespace, groups in by_namespace.items():
         if len(groups) == 1 and cluster.subscriptions.within(namespace):
             yield from _bad_duration(groups[0])
+    yield from (finding for finding, _ in several_groups(cluster))
+
+
+def several_groups(cluster: Cluster) -> Iterator[tuple[Diagnostic, Sequence[OperatorGroup]]]:
+    """The namespaces with more than one OperatorGroup, each with its groups."""
+    by_namespace: dict[str, list[OperatorGroup]] = {}
+    for group in cluster.groups.values():
+        by_namespace.setdefault(group.namespace, []).append(group)
+    for namespace, groups in by_namespace.items():
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
             names = ", ".join(g.name for g in groups)
             first = places[0][1] if places else None
-            yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+            finding = rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+            yield finding, groups
 
 
 def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:

@@ -272,9 +272,8 @@ def _which(clusters: Sequence[str], verbose: bool) -> str:
 
 def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
     lines = group.text.splitlines()
-    # Of the first two lines of a plan, the verdict and the counts, one repeats the heading.
-    repeats = [at for at, line in enumerate(lines[:2]) if _ESCAPES.sub("", line).rstrip(")").endswith(group.headline)]
-    lines = [line for at, line in enumerate(lines) if at not in repeats]
+    # The first line of a plan says what the heading says, unless it has an advice as well.
+    lines = lines[1:] if lines and _ESCAPES.sub("", lines[0]).endswith(group.headline) else lines
     while lines and not lines[0].strip():
         lines = lines[1:]
     return lines if color else [_ESCAPES.sub("", line) for line in lines]

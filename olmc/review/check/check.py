@@ -77,9 +77,10 @@ from olmc.review.check.repository import (
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
 from olmc.review.diagnose.bundles import numbers_without_quotes
-from olmc.review.diagnose.diagnosis import Scene
-from olmc.review.diagnose.engine import diagnose
+from olmc.review.diagnose.diagnosis import Diagnosis, Scene
+from olmc.review.diagnose.engine import diagnose, explained, scene_of
 from olmc.review.diagnose.engine import findings as diagnosed
+from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.left_out import findings, left_out_of
 from olmc.review.rules.catalogue import all_rules, code_start
 from olmc.targets.pipeline import compile
@@ -288,7 +289,7 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 class CheckInput(NamedTuple):
     """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
-    `objects` is what was rendered."""
+    `objects` is what was rendered, and `diagnoses` are those of the compilation if they were made."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
@@ -297,6 +298,7 @@ class CheckInput(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     objects: tuple[Rendered, ...] = ()
     extensions: tuple[ExtensionOutcome, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] | None = None
 
 
 class CheckScope(NamedTuple):
@@ -419,7 +421,9 @@ def check_part(
         report.found.extend(finding for *_, finding in numbers_without_quotes(workspace))
     else:
         scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
-        for diagnostic in diagnosed(diagnose(scene)):
+        diagnoses = compiled.diagnoses if compiled.diagnoses is not None else diagnose(scene)
+        report = Report(list(explained(report, diagnoses)))
+        for diagnostic in diagnosed(diagnoses):
             if not is_older(diagnostic):
                 report.add(diagnostic)
     done = apply_suppressions(root, report, config)
@@ -621,12 +625,14 @@ def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
 
 class CheckRules(NamedTuple):
     """What a check asks for: the settings of the validators, what is looked at, and the beginnings of the codes that
-    are selected and ignored."""
+    are selected and ignored; `remedies` is how many seconds of CPU it may take to find
+    changes that cure what is diagnosed."""
 
     settings: ValidatorSettings
     scope: CheckScope = DEFAULT_SCOPE
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    remedies: float = 0
 
 
 def check(
@@ -772,6 +778,8 @@ def check_compiled(
     compiled = CheckInput(
         made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
     )
+    if rules.remedies and not made.failed:
+        compiled = compiled._replace(diagnoses=with_fixes(request, made, diagnose(scene_of(made)), rules.remedies))
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)
     return select_findings(found, rules.select, rules.ignore)
 

@@ -8,7 +8,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine
-from olmc.compiler.rules.findings.reconcile import HELD_BACK
+from olmc.compiler.rules.findings.reconcile import HELD_BACK, NOT_SATISFIABLE
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diagnose import bundles, failures, gitops, upgrades, workloads
@@ -50,6 +50,7 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
         row._replace(
             missing=(*row.missing, *_lines(row, own)),
             causes=tuple(dict.fromkeys(each.finding.message for each in own if _explains(each, row))),
+            remedy=next((fix.title for each in grouped.get(name, ()) if (fix := each.finding.fix) is not None), ""),
             is_stalled=any(each.stalls for each in own),
         )
         for row in rows
@@ -112,3 +113,39 @@ def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) 
 def findings(found: Iterable[Diagnosis]) -> Iterator[Diagnostic]:
     """The diagnoses as findings of a check, without those that the compiler or a lint reports already."""
     return (diagnosis.finding for diagnosis in found if not diagnosis.is_told)
+
+
+def explained(reported: Iterable[Diagnostic], found: Iterable[Diagnosis]) -> tuple[Diagnostic, ...]:
+    """The findings of the compiler, each that a diagnosis explains with its way out."""
+    findings = list(reported)
+    for diagnosis in (each for each in found if each.is_told):
+        number = next((number for number, each in enumerate(findings) if _is_same(each, diagnosis)), None)
+        if number is None:
+            number = next((number for number, each in enumerate(findings) if _is_of_namespace(each, diagnosis)), None)
+        if number is not None:
+            findings[number] = _with_way_out(findings[number], diagnosis)
+    return tuple(findings)
+
+
+def _is_same(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
+    own = diagnosis.finding
+    return (reported.code, reported.location) == (own.code, own.location)
+
+
+def _is_of_namespace(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
+    """Whether a finding is that nothing is installed in a namespace of a diagnosis."""
+    namespaces = {each.namespace for each in diagnosis.operators}
+    return reported.code == NOT_SATISFIABLE.code and any(
+        f"namespace {each}:" in reported.message for each in namespaces
+    )
+
+
+def _with_way_out(reported: Diagnostic, diagnosis: Diagnosis) -> Diagnostic:
+    own = diagnosis.finding
+    fix = reported.fix or own.fix
+    if _is_same(reported, diagnosis):
+        return reported._replace(hint=own.hint, fix=fix)
+    # A failure of the resolver has the derivation of it; what the diagnoses of upgrades find is not in that.
+    lines = [*([f"{own.message.rstrip('.')}."] if not diagnosis.is_shown else []), *own.hint.splitlines()]
+    known = reported.hint.splitlines()
+    return reported._replace(hint="\n".join((*known, *(line for line in lines if line not in known))), fix=fix)

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 
 from olmc.compiler.model.cluster import CsvState, NamespacedName, Subscription
 from olmc.compiler.model.operators import OperatorGroup
-from olmc.compiler.reconcile.diagnose import place_of
+from olmc.compiler.olm.facts import real_csvs
+from olmc.compiler.reconcile.diagnose import place_of, several_groups
+from olmc.compiler.reconcile.unresolved import unread_csv
 from olmc.compiler.reconcile.ways_out import group_way_out, supported_modes
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.k8s.diagnostics import POSSIBLE, close_matches
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, ObjectKey
 from olmc.k8s.yaml import at, dump_one
 from olmc.review.diagnose import rules
@@ -20,6 +22,7 @@ from olmc.review.diagnose.diagnosis import (
     FieldEdit,
     NewDocument,
     RemedyCandidate,
+    RemovedDocument,
     Scene,
     operator_of,
     row_of,
@@ -27,12 +30,15 @@ from olmc.review.diagnose.diagnosis import (
 from olmc.review.diagnose.upgrades import missed_by
 
 _MOST = 3
+_OF_TARGETS = frozenset({"UnsupportedOperatorGroup", "NoTargetNamespaces"})
+# What stands behind a key as it is written, as far as it can be a number or a boolean.
+_SCALAR = regex(r"[A-Za-z0-9.+-]+(?=[ \t]*(?:$|[#,}\]]))")
 
 
 def unsuited_groups(scene: Scene) -> Iterator[Diagnosis]:
-    """CSVs whose install modes do not suit their OperatorGroup (R-CSV-8)."""
+    """CSVs whose install modes do not suit their OperatorGroup, or whose group has no targets (R-CSV-8)."""
     for _, member in sorted(scene.cluster.members.items()):
-        if member.phase != "Failed" or member.reason != "UnsupportedOperatorGroup" or member.group is None:
+        if member.phase != "Failed" or member.reason not in _OF_TARGETS or member.group is None:
             continue
         finding = compiler_rules.GROUP_FAILURE.finding(
             place_of(member), csv=member.csv.name, namespace=member.csv.namespace, reason=member.reason,
@@ -54,7 +60,40 @@ def _of_modes(member: CsvState, group: OperatorGroup) -> Iterator[RemedyCandidat
         yield RemedyCandidate(f"Remove spec.{' and spec.'.join(fields)} from OperatorGroup {name}", edits)
     if "OwnNamespace" in modes:
         edit = FieldEdit(source, ("spec", "targetNamespaces"), (group.namespace,))
-        yield RemedyCandidate(f"Set spec.targetNamespaces: [{group.namespace}] in OperatorGroup {name}", (edit,))
+        selector = (FieldEdit(source, ("spec", "selector"), None),) if "selector" in fields else ()
+        text = f"Set spec.targetNamespaces: [{group.namespace}] in OperatorGroup {name}"
+        yield RemedyCandidate(f"{text}{', without its selector' if selector else ''}", (edit, *selector))
+
+
+def second_groups(scene: Scene) -> Iterator[Diagnosis]:
+    """Namespaces with several OperatorGroups, in which nothing is installed (R-CSV-4)."""
+    for finding, groups in several_groups(scene.cluster):
+        namespace = groups[0].namespace
+        candidates = tuple(
+            RemedyCandidate(f"Remove OperatorGroup {namespace}/{group.name}", (RemovedDocument(group.source),))
+            for group in reversed(groups)
+            if group.source is not None
+        )
+        rows = [row_of(each) for each in scene.cluster.subscriptions.within(namespace).values()]
+        rows += [operator_of(csv, scene.cluster) for csv in real_csvs(scene.cluster, namespace)]
+        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", candidates, is_told=True)
+
+
+def unread_texts(scene: Scene) -> Iterator[Diagnosis]:
+    """CSVs with a value that YAML reads as a number or a boolean, where OLM wants a text (R-CAT-654)."""
+    for namespace, done in scene.settled.rounds.items():
+        for error in done.unreadable:
+            source = error.content.csv.source
+            lines = source.text.splitlines()
+            place = at(source, *error.keys)
+            line = lines[place.line - 1] if place is not None and 0 < place.line <= len(lines) else ""
+            written = _SCALAR.match(line, place.column - 1) if place is not None and error.cause is not None else None
+            if written is None:
+                continue
+            edit = FieldEdit(source, error.keys, written[0])
+            rows = tuple(map(row_of, scene.cluster.subscriptions.within(namespace).values()))
+            candidates = (RemedyCandidate(f'Write "{written[0]}" in quotes in {source.path}', (edit,)),)
+            yield Diagnosis(unread_csv(error), rows, "", candidates, is_told=True)
 
 
 def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
@@ -179,5 +218,5 @@ def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
 
 
 FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
-    unsuited_groups, missing_groups, misspelt_names, wrong_pins_of_extensions,
+    unsuited_groups, missing_groups, second_groups, unread_texts, misspelt_names, wrong_pins_of_extensions,
 )  # fmt: skip

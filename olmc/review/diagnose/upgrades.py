@@ -9,12 +9,13 @@ from olmc.compiler.model.catalog import Property, of_package
 from olmc.compiler.model.cluster import InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import package_of, real_csvs
+from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.diagnose import unseen_catalog
 from olmc.compiler.reconcile.unresolved import held_finding
 from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
 from olmc.k8s.diagnostics import Diagnostic, close_matches, join_limited
 from olmc.k8s.lean import regex
-from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
+from olmc.k8s.objects import GVK, OLM_GROUP, CatalogKey, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
 from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
@@ -400,12 +401,26 @@ def _unseen_catalog(
     return finding, tuple(candidates)
 
 
+def _alike_catalogs(scene: Scene, subscription: Subscription, seen_from: tuple[str, str]) -> list[CatalogKey]:
+    """The catalogs that a Subscription may mean by a name that none has: they have its package. One of the platform is
+    in the cluster, and no slip."""
+    key = subscription.catalog
+    if init_command(key.name, key.namespace):
+        return []
+    having = {
+        name.name: name
+        for name, source in scene.cluster.catalogs.items()
+        if name.namespace in seen_from and any(of_package(source.entries, subscription.package))
+    }
+    return [having[name] for name in close_matches(key.name, sorted(having), 1)]
+
+
 def _catalog_elsewhere(
     scene: Scene, subscription: Subscription, seen_from: tuple[str, str]
 ) -> tuple[Diagnostic, tuple[RemedyCandidate, ...]] | None:
     catalogs, key, name = scene.cluster.catalogs, subscription.catalog, subscription.name
     there = sorted(other.namespace for other in catalogs if other.name == key.name)
-    alike = close_matches(key.name, sorted({each.name for each in catalogs if each.namespace in seen_from}), 1)
+    alike = _alike_catalogs(scene, subscription, seen_from)
     if there:
         best = next((each for each in there if each in seen_from), there[0])
         finding = rules.CATALOG_ELSEWHERE.finding(
@@ -414,10 +429,10 @@ def _catalog_elsewhere(
         )  # fmt: skip
         edits = {"sourceNamespace": best}
     elif alike:
-        meant = next(each for each in catalogs if each.name == alike[0] and each.namespace in seen_from)
+        meant = alike[0]
         finding = rules.NOT_IN_CATALOG.finding(
             at(subscription.source, "spec", "source"), name=name, field="source", written=key.name,
-            where="the workspace", known=alike[0], missed=missed_by(scene, subscription),
+            where="the workspace", known=meant.name, missed=missed_by(scene, subscription),
         )  # fmt: skip
         edits = {"source": meant.name, "sourceNamespace": meant.namespace}
     else:

@@ -275,7 +275,7 @@ def subject(difference: Difference) -> str:
     return clean(f"{values['package']} {old} → {new}")[:_SUBJECT_WIDTH]
 
 
-def verdict(difference: Difference, space: int = 160) -> str:
+def verdict(difference: Difference, space: int = 160, *, with_advice: bool = True) -> str:
     """Return the decision in about `space` characters: how much breaks, how much is a risk, and the way out."""
     count = len(difference.changes)
     grave = [change for change in difference.changes if change.severity >= RISK]
@@ -290,6 +290,8 @@ def verdict(difference: Difference, space: int = 160) -> str:
     others = len(risks) - len(critical)
     parts.append(_number(others, "more risk" if critical else "risk"))
     counts = ", ".join(part for part in parts if part)
+    if not with_advice:
+        return counts
     advice = list(dict.fromkeys(map(_advice, sorted(grave, key=lambda change: -change.severity))))
     start = f"{counts}; before you merge: "
     both = start + ", ".join(advice[:_MOST_ADVICE])

@@ -48,7 +48,7 @@ UNKNOWN = "Unknown"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
-_LEFT_OUT = frozenset({"missing", "causes", "is_stalled", "way_out", "operator", "extension", "controller"})
+_LEFT_OUT = frozenset({"missing", "causes", "remedy", "is_stalled", "way_out", "operator", "extension", "controller"})
 _OPTIONAL = ("operator", "extension", "controller")
 
 
@@ -60,7 +60,7 @@ class OperatorStatus(NamedTuple):
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
     leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
     says that it does not come up, although OLM's objects alone do not show it. `causes` are diagnoses that explain it
-    in one sentence each. `way_out` is that of a CSV which
+    in one sentence each, and `remedy` is a change that cures the first of them. `way_out` is that of a CSV which
     can't be a member of its OperatorGroup.
     """
 
@@ -81,6 +81,7 @@ class OperatorStatus(NamedTuple):
     controller: str = ""
     is_stalled: bool = False
     causes: tuple[str, ...] = ()
+    remedy: str = ""
     way_out: str = ""
 
 
@@ -406,6 +407,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     if APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
         yield f"Set spec.approved: true on it; {shown}."
+    elif each.remedy:
+        yield f"`olmc fix{folder}` cures it: {each.remedy}."
     elif each.reason == NOT_SATISFIABLE:
         yield f"`olmc resolve{folder}` shows the candidates, and the reason against each."
     elif each.way_out:

@@ -285,8 +285,11 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
         if diagnosis.is_shown and diagnosis.culprit is None:
+            if finding.fix is not None:
+                yield Task(finding.hint.splitlines()[-1])
             continue
-        yield Task(f"{finding.message.rstrip('.')}. {finding.hint}".strip(), diagnosis.command)
+        way = " ".join(finding.hint.splitlines())
+        yield Task(f"{finding.message.rstrip('.')}. {way}".strip(), diagnosis.command)
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:

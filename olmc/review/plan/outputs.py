@@ -109,7 +109,13 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict(plan: Plan, space: int = 160) -> str:
+def outcome(plan: Plan) -> str:
+    """Return the operator and the decision without advice, for a table of many plans."""
+    name = subject(plan.difference)
+    return f"{f'{name}: ' if name else ''}{verdict(plan, with_advice=False)}"
+
+
+def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
     """Return the decision in about `space` characters: what breaks or fails, and how much is left to do by hand."""
     failing = sum(row.outcome in ("failing", FAILED_BEFORE) for row in plan.operators)
     fails = f"{failing} operator{'s' * (failing != 1)} fail{'s' * (failing == 1)}"
@@ -117,7 +123,7 @@ def verdict(plan: Plan, space: int = 160) -> str:
         return f"nothing happens; {fails} as before" if failing else "nothing happens"
     left = f"; {len(plan.tasks)} step{'s' * (len(plan.tasks) != 1)} left to do" if plan.tasks else ""
     if any(change.severity >= RISK for change in plan.difference.changes):
-        return difference_verdict(plan.difference, space - len(left)) + left
+        return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
     if failing:
         return fails + left
     changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
