@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -57,9 +58,9 @@ class PathPatterns:
         self.effort = sum(map(_weight, lines)) if many else 0
         patterns = [_pattern_of(line) for line in lines]
         # Those of whole sets are looked at where they name a path; the others, which are few, are always.
-        whole = 0 if many else len(lines) // _SET * _SET
-        self._sets = [(patterns[at : at + _SET], _set_of(tuple(lines[at : at + _SET]))) for at in range(0, whole, _SET)]
-        self._others = patterns[whole:]
+        bounds = [0] if many else _bounds_of_sets(len(lines))
+        self._sets = [(patterns[at:end], _set_of(tuple(lines[at:end]))) for at, end in pairwise(bounds)]
+        self._others = patterns[bounds[-1] :]
         try:
             self._spec = GitIgnoreSpec(self._others, backend="re2" if many else "simple")
         except Exception as error:
@@ -75,8 +76,18 @@ class PathPatterns:
         return bool(spec.match_file(text))
 
 
-_SET = 128
+_SETS = (128, 64, 32)
 """So many patterns are compared with a path at once."""
+
+
+def _bounds_of_sets(number: int) -> list[int]:
+    """Where the sets of so many patterns begin, and where the last one ends; more patterns leave these bounds as they
+    are."""
+    bounds = [0]
+    for size in _SETS:
+        while number - bounds[-1] >= size:
+            bounds.append(bounds[-1] + size)
+    return bounds
 
 
 @lru_cache(maxsize=128)

@@ -330,7 +330,8 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     read_by = add_catalog_files if is_built else None
     read_folder = folder if kinds is None else without_helm(folder)
     is_fresh = options.state is None or not options.state.objects
-    is_idle = request.without_idle_bundles and is_fresh and not is_built and has_only_idle_bundles(root, folder)
+    may_be_idle = request.without_idle_bundles and is_fresh and not is_built and has_many_packages(folder)
+    is_idle = may_be_idle and installs_nothing(root, without_bundles(folder))
     add_parts(root, without_bundles(folder) if is_idle else read_folder, reading, report, files=read_by)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
@@ -354,16 +355,13 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     )
 
 
-def has_only_idle_bundles(root: Path, folder: Folder) -> bool:
-    """Whether a tree is a repository of bundles with no manifest, no catalog and nothing to build, so that nothing
-    installs a bundle."""
+def installs_nothing(root: Path, folder: Folder) -> bool:
+    """Whether a tree without bundles has no manifest, no catalog and nothing to build."""
     from olmc.compiler.load.entries import has_kustomizations  # few workspaces have so many bundles
 
-    if not has_many_packages(folder) or has_kustomizations(root, folder):
-        return False
     reading = found_files()
-    add_parts(root, without_bundles(folder), reading, Report())
-    return not (reading.manifests or reading.catalogs)
+    add_parts(root, folder, reading, Report())
+    return not (reading.manifests or reading.catalogs or has_kustomizations(root, folder))
 
 
 class LockedHome(NamedTuple):

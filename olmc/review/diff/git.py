@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from olmc.compiler.load.bundles import BUNDLE_FOLDERS
+from olmc.compiler.load.bundles import BUNDLE_FOLDERS, LEAST_PACKAGES
 from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
@@ -23,7 +23,7 @@ from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, 
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.workspace import has_only_idle_bundles
+from olmc.compiler.load.workspace import installs_nothing
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
@@ -202,7 +202,7 @@ def may_lack(asked: Revision, there: Revision) -> bool:
 
 class Extent(NamedTuple):
     """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
-    With `without_idle_bundles` the folders of bundles are empty if nothing in a repository of bundles installs one.
+    With `without_idle_bundles` the bundles of a repository of bundles are left out if nothing there installs one.
     `only` are the files and folders below the path that are needed, () for all."""
 
     may_be_absent: bool = False
@@ -242,7 +242,9 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     place = target / (name if _is_plain(name) else "folder")
     if obj is None:
         if not extent.may_be_absent:
-            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
+            meant = did_you_mean(_nearest_path(commit, path), inside=True)
+            meant = f"; {meant}" if meant else ""
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path, meant=meant))
             return None
         place.mkdir()
         return place
@@ -262,12 +264,30 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
     of_bundles = [entry for entry in entries if _is_in(entry.path, bundles)]
     _write([entry for entry in entries if not _is_in(entry.path, bundles)], place, revision, report)
-    for bundle in bundles:
-        for name in BUNDLE_FOLDERS:
-            (place / bundle / name).mkdir(parents=True, exist_ok=True)
-    if of_bundles and not has_only_idle_bundles(place, scan(place, Report())):
-        _write(of_bundles, place, revision, report)
+    if of_bundles:
+        packages = {posixpath.dirname(bundle) for bundle in bundles}
+        if len(packages) < LEAST_PACKAGES or not installs_nothing(place, scan(place, Report())):
+            _write(of_bundles, place, revision, report)
     return place
+
+
+def _nearest_path(commit: str, path: str) -> str:
+    """Return the path of a tree that is most like `path`, "" where none is: one from here, or the nearest name."""
+    here = folder_here()
+    if here not in ("", ".") and _object_name(f"{commit}:{here}/{path}") is not None:
+        return f"./{path}"
+    parts = path.strip("/").split("/")
+    for number, part in enumerate(parts):
+        folder = "/".join(parts[:number])
+        listing = _git("ls-tree", "-z", "--name-only", f"{commit}:{folder}" if folder else commit)
+        names = [os.fsdecode(name) for name in filter(None, listing.split(b"\0"))]
+        if part in names:
+            continue
+        for name in close_matches(part, names, 1):
+            guess = "/".join((*parts[:number], name, *parts[number + 1 :]))
+            return guess if _object_name(f"{commit}:{guess}") else "/".join((*parts[:number], name))
+        return ""
+    return ""
 
 
 def _bundles_in(entries: Sequence[_TreeEntry]) -> frozenset[str]:
