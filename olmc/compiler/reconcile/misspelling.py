@@ -16,7 +16,7 @@ from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import unknown_config
-from olmc.compiler.olm.profiles.data import DOCS, profile_of
+from olmc.compiler.olm.profiles.data import is_of_documents, olm_in_texts, profile_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.restmapper import (
     BUILTIN,
@@ -265,8 +265,8 @@ def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Di
     dropped = _dropped(obj, profile, exact=True)
     for field in (_described(obj, field) for field in islice(dropped, report.capacity(subject))):
         place = locate(manifest.source, field.keys, of_key=True)
-        owner, why = owner_in_texts(profile), "does not know: the API server drops it"
-        if profile.name == DOCS and (obj["kind"], field.where) in _SHOWN_BY_DOCUMENTS:
+        owner, why = olm_in_texts(profile), "does not know: the API server drops it"
+        if is_of_documents(profile) and (obj["kind"], field.where) in _SHOWN_BY_DOCUMENTS:
             owner, why = "the documents", "show and OLM does not read: the API server drops it"
         yield rules.DROPPED_FIELD.finding(
             place,
@@ -280,11 +280,6 @@ def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Di
         ).caused_by(misspelt(str(field.keys[-1]), field.meant))
     if further := sum(1 for _ in dropped):
         yield further_findings(subject, further)
-
-
-def owner_in_texts(profile: Profile) -> str:
-    """The OLM of a profile in texts; that of the documents has no version."""
-    return "OLM" if profile.name == DOCS else f"OLM {profile.name}"
 
 
 def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
@@ -329,7 +324,7 @@ def _crds(workspace: Workspace, options: Options) -> RestMapper:
 def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     obj, source = manifest.object, manifest.source
     api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
-    owner = f"{api} of {owner_in_texts(profile)}"
+    owner = f"{api} of {olm_in_texts(profile)}"
     served = _served(kind, profile)
     if api in served:
         return None
