@@ -70,7 +70,8 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/diff.py --olmc $(OLMC)
 	@$(BIN)/python bench/graph.py --olmc $(OLMC)
 	@$(BIN)/python bench/plan.py --olmc $(OLMC)
-	@$(BIN)/python bench/growth.py --olmc $(OLMC)
+	@$(BIN)/python bench/growth.py --seconds --olmc $(OLMC)
+	@$(BIN)/python bench/collection.py --packages 33 --olmc $(OLMC)
 	@$(BIN)/python bench/fleet_table.py --olmc $(OLMC)
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)

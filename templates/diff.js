@@ -78,19 +78,6 @@
     if (details.open) build(details);
   }
 
-  // On paper nobody unfolds anything: what is not filtered away is opened, and closed again afterwards.
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.object:not([open]):not([hidden])")];
-    for (const details of opened) {
-      if (!details.querySelector("table")) build(details);
-      details.open = true;
-    }
-  });
-  addEventListener("afterprint", () => {
-    for (const details of opened) details.open = false;
-  });
-
   const input = document.getElementById("text");
   const output = document.getElementById("shown");
   const boxes = [...document.querySelectorAll("input[name=gravity]")];

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import olmc
 from olmc.cli.main import main
+from olmc.compiler.load import bundles as bundles_of_load
 from olmc.compiler.load import cached_catalogs
 from olmc.k8s.yaml import dump, dump_one
 
@@ -186,3 +187,40 @@ def test_planning(benchmark: Callable[[str], ModuleType], tmp_path: Path, side: 
     assert_linear([planned(count) for count in (16, 32, 64)])
     rendered = sum(lines_run("render", workspace(name, 64)) for name in ("before", side))
     assert planned(64) <= bench.LIMIT * rendered
+
+
+@pytest.mark.slow
+def test_each_dimension_of_a_check(
+    benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`bench/growth.py` counts the same for all commands, at larger sizes."""
+    monkeypatch.setenv("OLMC_NO_CACHE", "1")
+    growth = benchmark("growth")
+    over = {}
+    for name, make in growth.DIMENSIONS.items():
+        size = growth.SIZES.get(name, 6)
+        work, exponent = growth.growth_of(make, ("check",), size, tmp_path / name)
+        if exponent > growth.MOST and work[-1] - work[-2] > growth.LEAST_WORK * 2 * size:
+            over[name] = exponent
+    assert not over
+
+
+@pytest.mark.slow
+def test_a_repository_of_bundles(
+    benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work for each bundle is the same in a repository of twice as many packages."""
+    monkeypatch.setattr(bundles_of_load, "LEAST_PACKAGES", 2)
+    growth = benchmark("growth")
+
+    def checked(packages: int) -> int:
+        files = {
+            path.replace("bundles/", f"operators/op{number}/"): content
+            for number in range(packages)
+            for at in range(3)
+            for path, content in growth.bundle(f"op{number}.v1.{at}.0", version=f"1.{at}.0").items()
+        }
+        return lines_run("check", os.fspath(growth.write(tmp_path / str(packages), files)), "--jobs", "1", fine=(0, 1))
+
+    checked(2)
+    assert_linear([checked(count) for count in (4, 8, 16)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from olmc.cli.console import (
     wrong_usage,
 )
 from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
-from olmc.cli.jobs import do_each, jobs_of, jobs_option
+from olmc.cli.jobs import do_each, jobs_for, jobs_of, jobs_option
 from olmc.cli.options import (
     CompileOptions,
     GivenInput,
@@ -38,6 +38,7 @@ from olmc.cli.options import (
     fixed_of,
     given_of,
     inputs_of,
+    no_remedies_option,
     options_of,
     output_option,
     show_secrets_option,
@@ -47,17 +48,33 @@ from olmc.cli.options import (
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.messages import json_text
+from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_github, as_junit, as_sarif
+from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
+from olmc.compiler.rules.rulebook import linked
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.resources import docs_url
+from olmc.review.check.validators.findings import (
+    OPTIONAL,
+    SUITES,
+    Categories,
+    Platform,
+    ValidatorSettings,
+    select_validators,
+)
+from olmc.review.explain.left_out import counted, note
+from olmc.review.explain.repository import clusters_as_text, in_short
+from olmc.review.rules.catalogue import all_rules, code_start, rule_page
 from olmc.targets.pipeline import compile
+from olmc.version import __version__
 
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.review.check.check import CheckResult, CheckRules
+    from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -67,13 +84,13 @@ def _untold(done: Sequence[CheckResult]) -> str:
     """How much was not looked at, or is known, as the last line has it."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
-    return text + (f", {known} findings known" if known else "")
+    text += f", {known} findings known" if known else ""
+    unchanged = sum(each.unchanged for each in done)
+    return text + (f", {unchanged} unchanged package{'s' * (unchanged != 1)} not looked at" if unchanged else "")
 
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
     """How often there is what, the most frequent first."""
-    from olmc.review.rules.catalogue import all_rules
-
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
     counts = Counter((each.code, str(each.severity)) for each in reported)
@@ -121,9 +138,7 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
 def print_findings(
     done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
 ) -> None:
-    from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source
     from olmc.review.check.check import line_reader, located_diagnostics
-    from olmc.review.explain.left_out import counted, note
 
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
@@ -135,8 +150,6 @@ def print_findings(
         aside += f", {amount} left out" if (amount := counted(left)) else ""
         clusters = [cluster for each in done for cluster in each.clusters]
         if clusters:
-            from olmc.review.explain.repository import clusters_as_text, in_short
-
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
         aside += _untold(done)
@@ -145,22 +158,11 @@ def print_findings(
         repositories = [each.clusters for each in done if each.clusters]
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
-        from olmc.compiler.output.ci_reports import as_github
-        from olmc.review.rules.catalogue import all_rules
-
         titles = {rule.code: rule.title for rule in all_rules()}
         say(as_github(found, titles, least=least), nl=False)
     elif output == "junit":
-        from olmc.compiler.output.ci_reports import as_junit
-
         say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
-        from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
-        from olmc.compiler.rules.rulebook import linked
-        from olmc.resources import docs_url
-        from olmc.review.rules.catalogue import all_rules, rule_page
-        from olmc.version import __version__
-
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
@@ -182,7 +184,6 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
     from olmc.review.check.check import cel_problem
-    from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
     if unknown:
@@ -210,7 +211,6 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
-    from olmc.review.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for name, starts in given:
@@ -230,8 +230,6 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
-    from olmc.review.check.validators.findings import Platform
-
     hint = "--optional-value platforms"
     try:
         images = json.loads(_given_file("platforms", path))
@@ -243,8 +241,6 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
-    from olmc.review.check.validators.findings import Categories
-
     if not path:
         return None
     try:
@@ -275,20 +271,38 @@ class CheckedPath(NamedTuple):
     approvals: tuple[str, ...]
 
 
-def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
-    """What is found in a path."""
-    from olmc.review.check.check import check_compiled
+PartsCheck = Callable[[Sequence["PackageTask"]], Iterable["CheckedPart"]]
 
-    request = one.request(order.options, order.given, timings.stage)
+
+def checked_path(
+    order: CheckOrder, one: Input, timings: Timings = UNTIMED, check_each: PartsCheck | None = None
+) -> CheckedPath:
+    """What is found in a path; `check_each` checks the packages of a repository of bundles."""
+    from olmc.review.check.check import check_compiled, check_each_package, check_repository_of_bundles, scanned
+
+    request = scanned(one.request(order.options, order.given, timings.stage))
+    if order.options.state is None and timings is UNTIMED and one.is_plain:
+        found = check_repository_of_bundles(request, order.rules, check_each or check_each_package)
+        if found is not None:
+            return CheckedPath(found, GivenInput(order.options, is_bundle=False), ())
     made = compile(request)
     timings.compiled(one.root, made)
     timings.stage("check")
+    # A change of files that olmc has written for itself helps no person.
+    rules = order.rules._replace(remedies=0) if one.is_staged else order.rules
     empty = emptiness(None if one.is_staged else one.root, made) if not order.may_be_empty else ()
     return CheckedPath(
-        check_compiled(request, made, order.rules, empty),
+        check_compiled(request, made, rules, empty),
         next(iter(given_of([made])), None),
         approvals_in(made.settled.cluster) if order.options.approve and made.settled is not None else (),
     )
+
+
+def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:  # noqa: ARG001
+    """What is found in a package of a repository of bundles."""
+    from olmc.review.check.check import check_package
+
+    return check_package(task)
 
 
 class CheckOptions(NamedTuple):
@@ -327,6 +341,7 @@ class CheckOptions(NamedTuple):
     show_secrets: bool = show_secrets_option
     statistics: bool = flag("--statistics", help="Print counts by code instead of the findings.")
     allow_empty: bool = allow_empty_option
+    no_remedies: bool = no_remedies_option
     entries: tuple[str, ...] = entry_option
     jobs: int | None = jobs_option
     scope: ScopeOptions = ScopeOptions()
@@ -376,26 +391,51 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     settings = settings_of(opts.optional, opts.values)
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
     from olmc.review.check.check import CheckRules, CheckScope
+    from olmc.review.diagnose.remedies import MOST_SECONDS
 
     fields = fields_of(opts.scope, opts.compiling)
     options, given = options_of(ctx, fields), fixed_of(ctx, fields)
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     rules = CheckRules(settings, CheckScope(opts.author, opts.all_versions), opts.select, opts.ignore)
+    rules = rules if opts.no_remedies else rules._replace(remedies=MOST_SECONDS)
     order = CheckOrder(options, given, rules, may_be_empty=opts.allow_empty)
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:
+
+        def in_processes(tasks: Sequence[PackageTask]) -> list[CheckedPart]:
+            parts: dict[int, CheckedPart] = {}
+            do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
+            return [parts[number] for number in range(len(tasks))]
 
         def found_at(place: Path) -> tuple[Diagnostic, ...]:
             doing(f"checking {place}")
             return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
-        before = None
-        if opts.since:
-            from olmc.cli.inputs import findings_at, only_new
+        def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
+            from olmc.review.check.check import check_repository_of_bundles
 
-            before = findings_at(opts.since, inputs, found_at)
+            doing(f"checking {len(packages)} packages in {place}")
+            request = Input(place).request(options, given)._replace(tree=tree)
+            return check_repository_of_bundles(request, rules, in_processes, packages)
+
+        before = now = None
+        if opts.since:
+            from olmc.cli.inputs import findings_at, findings_of_changed_packages, only_new
+
+            changed = findings_of_changed_packages(opts.since, inputs, found_in_changed)
+            if changed is not None:
+                now, before = changed.now, [changed.before]
+            else:
+                before = findings_at(opts.since, inputs, found_at)
         count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
-        do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
+
+        if now is not None:
+            checked[0] = CheckedPath(now, GivenInput(options, is_bundle=False), ())
+        elif len(inputs) == 1:
+            doing(f"compiling {inputs[0].root}")
+            checked[0] = checked_path(order, inputs[0], timings, in_processes)
+        else:
+            do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
         done = [
             checked[number].result._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs)))
             for number, one in enumerate(inputs)

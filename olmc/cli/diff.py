@@ -40,9 +40,15 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
+from olmc.compiler.reconcile.misspelling import possible_objects
 from olmc.compiler.rules.findings.workspace import EMPTY
+from olmc.k8s.api.restmapper import known_kinds
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.review.diff.git import sides_of
+from olmc.review.diff.operators import remarks
+from olmc.review.diff.settings import Kinds
+from olmc.review.explain.left_out import note
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -155,9 +161,6 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     given |= {field for name, field in _FIELDS.items() if is_given(ctx, name)}
 
     from olmc.review.diff.engine import difference_of, write
-    from olmc.review.diff.operators import remarks
-    from olmc.review.diff.settings import Kinds
-    from olmc.review.explain.left_out import note
 
     kinds = Kinds(opts.include, opts.exclude) if opts.include or opts.exclude else None
     made: list[Compilation] = []
@@ -217,7 +220,6 @@ def _named(opts: DiffOptions) -> tuple[str, str | None]:
         from olmc.cli.inputs import sides_of_entry  # most diffs are of folders
 
         old, new = sides_of_entry(old, new, entry)
-    from olmc.review.diff.git import sides_of
 
     alone = sides_of(old) if new is None and len(opts.olm_version) == 1 else None
     old, new = alone or (old, new)
@@ -250,9 +252,6 @@ def _read_versions(
 
 def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> None:
     """Raise BadParameter for a kind that nothing can be of."""
-    from olmc.compiler.reconcile.misspelling import possible_objects
-    from olmc.k8s.api.restmapper import known_kinds
-
     # What both renderings have just so was never read, and may be of any kind.
     if reading.sides is None or any(side.shared for side in reading.sides):
         return

@@ -18,8 +18,11 @@ from olmc.cli.options import (
     options_of,
     timings_of,
 )
+from olmc.compiler.api import Compilation
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
-from olmc.k8s.diagnostics import Severity
+from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
@@ -60,9 +63,9 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
     compiled.
     """
-    from olmc.compiler.load.request import CompileRequest
+    from olmc.compiler.migration import as_patch
     from olmc.review.diagnose.engine import diagnose, scene_of
-    from olmc.review.diagnose.remedies import applicable, merged, patch_of, search
+    from olmc.review.diagnose.remedies import applicable, merged, search
 
     one = inputs_of(ctx, [opts.path])[0]
     if one.is_staged:
@@ -77,23 +80,32 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
         tried = search(request, done, found)
     agreed = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
     chosen = applicable(request, done, found, agreed)
-    changes = merged(chosen)
+    changes = merged(request.root, chosen)
     if opts.dry_run:
-        say("".join(patch_of(chosen)), nl=False, out=True)
+        say(as_patch(changes), nl=False, out=True)
     elif changes:
-        from olmc.compiler.output.directory import rewrite
-
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
             rewrite(
                 {path: change.after for path, change in paths.items()},
                 new=[path for path, change in paths.items() if not change.before],
             )
+            for path in (path for path, change in paths.items() if not change.after):
+                path.unlink()
     for remedy in chosen:
         say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {remedy.candidate.text}"), out=not opts.dry_run)
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
     _tell_left(left, tried)
-    raise SystemExit(FINDINGS if left else DONE)
+    undiagnosed = () if found or opts.select else _failures(done)
+    for finding in undiagnosed:
+        place = f"{finding.location}: " if finding.location is not None else ""
+        say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
+    raise SystemExit(FINDINGS if left or undiagnosed else DONE)
+
+
+def _failures(done: Compilation) -> Sequence[Diagnostic]:
+    """What fails, in a compilation whose causes olmc has no diagnosis of."""
+    return [each for each in done.diagnostics if each.severity is Severity.FAILURE]
 
 
 def _agreed(remedy: Remedy) -> bool:

@@ -23,11 +23,14 @@ from olmc.cli.options import (
     olm_version_option,
     output_option,
 )
+from olmc.compiler.cache import user_cache
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
+from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import EMPTY
-from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, merged, report_of
+from olmc.integrations.fleet import outputs
+from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, from_json, merged, report_of
 from olmc.integrations.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.integrations.fleet.run import FleetCount, FleetOrder, Runner, reader_of, results_of, tasks_of
 from olmc.integrations.fleet.trees import (
@@ -156,7 +159,6 @@ def run_command(
         command, {**fields, **options}, tuple(sorted(fixed)), values or {}, found.beside,
         tuple(map(reader_of, found.trees)),
     )  # fmt: skip
-    from olmc.compiler.cache import user_cache
 
     store = user_cache()
     tasks = tasks_of(order, found.entries)
@@ -208,8 +210,6 @@ def _tell_count(count: FleetCount) -> None:
 def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool) -> None:
     """Print a report, and end with the exit code that it asks for; without `least`, what changes is no failure, and an
     operator that would fail or get stuck is one."""
-    from olmc.integrations.fleet import outputs
-
     if output == "text":
         say(outputs.as_text(report, color=True, verbose=verbose), nl=False, out=True)
     else:
@@ -437,7 +437,6 @@ def render(ctx: click.Context, opts: FleetRenderOptions) -> None:
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
-    from olmc.compiler.output.directory import link_below, write
 
     def written(name: str, result: Mapping[str, Any]) -> None:
         if "files" in result:
@@ -505,9 +504,6 @@ def merge(_: click.Context, opts: MergeOptions) -> None:
     Exit codes: 0 done, 1 something fails, or is as severe as --exit-code or --fail-on asks, 2 wrong usage, 3 a cluster
     can't be compiled.
     """
-    from olmc.compiler.load.files import read_bounded
-    from olmc.integrations.fleet.outputs import from_json
-
     reports = []
     for path in opts.parts:
         try:

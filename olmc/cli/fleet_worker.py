@@ -140,7 +140,7 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 def _plan(given: _Given) -> dict[str, Any]:
     from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
-    from olmc.review.plan.outputs import as_data, as_text, in_short
+    from olmc.review.plan.outputs import as_data, as_text, outcome
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
@@ -166,7 +166,7 @@ def _plan(given: _Given) -> dict[str, Any]:
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
     gravity = "failing" if plan.fails else gravity
     return {
-        "headline": in_short(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
+        "headline": outcome(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
         READS_VALUES: _reads_values(done, begun.side.settled, begun.state.applied.values()),
     }  # fmt: skip
 

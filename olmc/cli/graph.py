@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say, tell, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option, packages
+from olmc.compiler.load.config import read_config
+from olmc.compiler.load.suppressions import apply_suppressions
+from olmc.compiler.output.messages import QueryError, clean, not_found
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import name_of
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -71,9 +75,6 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
         if output is not None or start is not None or channels or catalog or skip_ranges:
             wrong_usage("the way of a ClusterExtension is a text, and follows from what that asks for.")
         raise SystemExit(_walk_extension(package.removeprefix(_EXTENSION), path))
-    from olmc.compiler.load.config import read_config
-    from olmc.compiler.load.suppressions import apply_suppressions
-    from olmc.compiler.output.messages import QueryError
     from olmc.review.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
     from olmc.review.graph.output import (  # takes long to import, as all that reads catalogs does
         describe_route,
@@ -110,8 +111,6 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
 
 def _walk_extension(name: str, path: Path) -> int:
     """Print where the controller takes a ClusterExtension, and give the exit code."""
-    from olmc.compiler.output.messages import clean, not_found
-    from olmc.k8s.objects import name_of
     from olmc.targets.v1.extensions import extension_route, route_lines
 
     done = compile(path)

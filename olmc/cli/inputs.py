@@ -7,13 +7,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, say, tell, wrong_usage
+from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.entries import changed_entries, chosen, entries_at
-from olmc.compiler.load.files import MAX_FILE_BYTES
+from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import NAMED_MARK
@@ -22,13 +23,14 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.review.diff.git import GitError, Revision, top_of, write_tree
+from olmc.review.diff.git import PATTERN_FILES, Extent, GitError, Revision, changed_paths, top_of, write_tree
 from olmc.review.plan.engine import Beginning, NamedState, NoStateError, as_begun, joined_states, named_state
 
 if TYPE_CHECKING:
     import click
 
     from olmc.compiler.api import Compilation
+    from olmc.review.check.check import CheckResult
 
 _STREAM_FILE = "stdin.yaml"
 
@@ -131,7 +133,7 @@ def begun_from(
 ) -> NamedState:
     """Return the same with its side; with `may_be_absent` a path that a revision does not have is an empty
     workspace. `entry` is the entry of the repository `beside` that is meant."""
-    request = CompileRequest(Path(), options, given)
+    request = CompileRequest(Path(), options, given, without_idle_bundles=True)
     beginning = Beginning(beside, request, as_side=True, may_be_absent=may_be_absent, entry=entry)
     return _read(names, beginning, lambda states: as_begun(states, " and ".join(names)))
 
@@ -248,6 +250,51 @@ def findings_at(
     if report.failed:
         raise SystemExit(BAD_INPUT)
     return found
+
+
+_MOST_NAMED = 2_000
+"""How many files git is asked for by name; of more it lists all."""
+
+
+class ChangedPackages(NamedTuple):
+    """The result for the packages of a repository of bundles that differ from a revision, and their findings there."""
+
+    now: CheckResult
+    before: tuple[Diagnostic, ...]
+
+
+def findings_of_changed_packages(
+    rev: str, inputs: Sequence[Input], check: Callable[[Path, ScannedFolder, frozenset[str]], CheckResult | None]
+) -> ChangedPackages | None:
+    """What `check` finds in the packages of a repository of bundles that differ from a revision, now and there.
+
+    None for any other input, for a repository in which other files have changed, and where git fails.
+    """
+    from olmc.review.check.packages import bundle_repository, changed_packages
+
+    root = inputs[0].root
+    if len(inputs) > 1 or not inputs[0].is_plain or no_folder(root):
+        return None
+    tree = scan_workspace(root)
+    if not has_many_packages(tree.folder):
+        return None
+    report = Report()
+    with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder, suppress(GitError):
+        path, top = root.resolve(), top_of()
+        if top is None or not path.is_relative_to(top):
+            return None
+        repository = bundle_repository(root, tree)
+        packages = changed_packages(repository, changed_paths(rev, root)) if repository is not None else None
+        now = check(root, tree, packages) if packages is not None else None
+        if repository is None or packages is None or now is None:
+            return None
+        others = (*repository.rest.folder.walk(), *PATTERN_FILES)
+        only = (*sorted(packages), *others) if len(others) < _MOST_NAMED else ()
+        extent = Extent(may_be_absent=True, only=only)
+        place = write_tree(Revision(rev, path.relative_to(top).as_posix()), Path(folder), report, extent=extent)
+        before = check(place, scan_workspace(place), packages) if place is not None else None
+        return ChangedPackages(now, before.diagnostics) if before is not None else None
+    return None
 
 
 def only_new(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> SinceResult:

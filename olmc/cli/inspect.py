@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, flag, targets
 from olmc.cli.options import (
+    EVERYTHING,
     ClusterOptions,
     CompiledInput,
     CompileOptions,
@@ -21,21 +22,29 @@ from olmc.cli.options import (
     compiled_clusters,
     entry_option,
     fields_of,
+    fixed_of,
     inputs_of,
+    no_remedies_option,
     olm_version_option,
+    options_of,
     output_option,
     tell_left_out,
     timings_of,
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text, seen_from
+from olmc.compiler.olm.profiles.data import controller_text
+from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.status import ExplainContext, operators
 
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.request import CompileRequest
     from olmc.review.explain.status import OperatorStatus
 
 
@@ -45,6 +54,7 @@ class WhyOptions(NamedTuple):
     target: str = argument(shell_complete=targets)
     path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
     output: str = output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json).")
+    no_remedies: bool = no_remedies_option
     scope: ScopeOptions = ScopeOptions()
     compiling: CompileOptions = CompileOptions()
 
@@ -65,13 +75,12 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.compiler.output.messages import QueryError
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
-    from olmc.review.explain.status import ExplainContext
 
-    path, beside, *_ = inputs_of(ctx, [opts.path])[0]
+    one = inputs_of(ctx, [opts.path])[0]
+    path, beside, *_ = one
     fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
     done, settled = compiled(ctx, path, fields, least=Severity.ERROR, beside=beside, timings=timings)
     left = tell_left_out(path, done)
@@ -85,7 +94,12 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         answers = answers_to(opts.target, scene)
     except QueryError as error:
         wrong_usage(str(error))
-    answers = with_causes(answers, diagnose(scene_of(done)), settled.cluster)
+    found = diagnose(scene_of(done))
+    if one.is_plain and not opts.no_remedies:
+        from olmc.review.diagnose.remedies import with_fixes
+
+        found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields)), done, found)
+    answers = with_causes(answers, found, settled.cluster)
     if opts.output == "json":
         say(json_text(as_data(opts.target, answers)), out=True)
     else:
@@ -106,6 +120,7 @@ class StatusOptions(NamedTuple):
     all_metrics: bool = flag("--all-metrics", help="For prometheus: include OLM's undocumented metrics.")
     legacy_metrics: bool = flag("--legacy-metrics", help="For prometheus: use the labels of OLM's documentation.")
     allow_empty: bool = allow_empty_option
+    no_remedies: bool = no_remedies_option
     scope: ScopeOptions = ScopeOptions()
     state: StateOptions = StateOptions()
     cluster: ClusterOptions = ClusterOptions()
@@ -138,8 +153,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.compiler.olm.profiles.data import controller_text
-    from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
     fields = fields_of(
@@ -151,9 +164,13 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one cluster: metrics have no label for clusters. Choose one with --entry.")
     listed = [
         row
-        for path, several in zip(roots, by_input, strict=True)
-        for row in _rows(path.as_posix() if len(roots) > 1 else "", several)
-    ]
+        for one, several in zip(inputs, by_input, strict=True)
+        for row in _rows(
+            one.root.as_posix() if len(roots) > 1 else "", several,
+            one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields))
+            if not (opts.no_remedies or one.is_staged or output == "prometheus") else None,
+        )
+    ]  # fmt: skip
     found = [(row.title, row.operator) for row in listed]
     if output == "json":
         say(json_text(as_data(found)), out=True)
@@ -188,17 +205,24 @@ class _Row(NamedTuple):
     folder: str = ""
 
 
-def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[_Row]:
-    """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters."""
+def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest | None) -> Iterator[_Row]:
+    """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters.
+
+    `request` is that of a workspace in which changes are tried, None to try none.
+    """
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.explain.status import operators
+    from olmc.review.diagnose.remedies import with_fixes
 
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
-        for operator in with_diagnoses(rows, diagnose(scene_of(made))):
-            folder = folders.get((operator.namespace, operator.subscription), "")
+        found = diagnose(scene_of(made))
+        if request is not None and cluster is None:
+            found = with_fixes(request, made, found)
+        for operator in with_diagnoses(rows, found):
+            asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
+            folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
     for operator, by_title in alike.items():
         yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))
@@ -210,6 +234,4 @@ _MOST_CLUSTERS = 2
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.review.explain.extensions import extension_states  # most workspaces have none
-
         yield from extension_states(done.extensions)

@@ -17,8 +17,8 @@ jobs_option = option(
 )  # fmt: skip
 
 T = TypeVar("T")
-Work = Callable[[Any, Input, Timings], T]
-"""What is done with a path: a function of a module, given what holds for all paths."""
+Work = Callable[[Any, Any, Timings], T]
+"""What is done with a path, or a part of one: a function of a module, given what holds for all of them."""
 
 
 def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alone: bool = False) -> int:
@@ -27,21 +27,28 @@ def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alon
     if timings is not UNTIMED and jobs is not None and jobs > 1:
         wrong_usage("--timings says where the time of one process goes; leave --jobs out, or give --jobs 1.")
     is_plain = all(one.beside is None and one.release is None and not one.is_staged for one in inputs)
-    if alone or not is_plain or timings is not UNTIMED or (jobs is None and len(inputs) < 2 * _PAYS):
+    return jobs_for(jobs, len(inputs), timings, alone=alone or not is_plain)
+
+
+def jobs_for(jobs: int | None, number: int, timings: Timings, *, alone: bool = False) -> int:
+    """How many processes do a number of equal tasks."""
+    if alone or timings is not UNTIMED or (jobs is None and number < 2 * _PAYS):
         return 1
     if jobs is not None:
-        return max(1, min(jobs, len(inputs)))
+        return max(1, min(jobs, number))
     from olmc.integrations.fleet.pool import default_jobs  # few commands have so many paths
 
-    return default_jobs(len(inputs) // _PAYS)
+    return default_jobs(number // _PAYS)
 
 
 def do_each(
-    work: Work[T], order: Any, inputs: Sequence[Input], jobs: int, take: Callable[[int, T], object],
+    work: Work[T], order: Any, inputs: Sequence[Any], jobs: int, take: Callable[[int, T], object],
     doing: Callable[[str], None], timings: Timings = UNTIMED,
 ) -> None:  # fmt: skip
-    """Do some work with each input, in `jobs` processes; `take` is given the number of an input and what came of it, in
-    any order. What a worker could not do for an exception is done here, so that it ends as with one process.
+    """Do some work with each input, which has a `root`, in `jobs` processes.
+
+    `take` is given the number of an input and what came of it, in any order. What a worker could not do for an
+    exception is done here, so that it ends as with one process.
 
     Ends the command if a worker dies: whatever killed it would kill this process with the same input.
     """

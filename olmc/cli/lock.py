@@ -36,17 +36,32 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.api import Compilation, load
+from olmc.compiler.load.config import LOCK_FILE, lock_text, read_lock
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import redefined_in
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.model.workspace import Lock, Workspace
+from olmc.compiler.output.directory import put, rewrite
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
-from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
+from olmc.review.explain.resolution import (
+    PinError,
+    WantedOperators,
+    as_data,
+    as_table,
+    hops,
+    in_words,
+    operator_hops,
+    outside_apis,
+    pinned,
+    resolutions,
+    wanted_operators,
+    with_outside_apis,
+)
 from olmc.review.rbac.who_can import asked_permissions
 from olmc.targets.pipeline import compile
 
@@ -141,7 +156,6 @@ def _lock_broken(done: Compilation) -> bool:
 
 def _print(done: Compilation, output: str) -> None:
     from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
-    from olmc.review.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
 
     if done.settled is None:
         return
@@ -166,10 +180,6 @@ def _print(done: Compilation, output: str) -> None:
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
-    from olmc.compiler.load.config import LOCK_FILE, lock_text
-    from olmc.compiler.model.workspace import Lock
-    from olmc.compiler.output.directory import put
-
     if done.lock is None and not (path / LOCK_FILE).exists():
         say("The workspace has no Subscription to lock.")
         return
@@ -190,10 +200,6 @@ def _check_lock(done: Compilation) -> int:
 
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
-    from olmc.compiler.load.config import read_lock
-    from olmc.compiler.output.directory import rewrite
-    from olmc.review.explain.resolution import PinError, pinned
-
     package, _, version = pin.partition("=")
     if done.settled is None:
         return BAD_INPUT

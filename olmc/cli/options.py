@@ -360,6 +360,9 @@ def fixed_of(ctx: click.Context, fields: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in fields if is_given(ctx, name))
 
 
+no_remedies_option = flag("--no-remedies", help="Do not search for changes that cure what is wrong.")
+
+
 entry_option = option(
     "--entry", multiple=True, metavar="NAME",
     help="In a repository: a folder, or the name of an Application, Kustomization or HelmRelease (may be repeated).",
@@ -496,7 +499,7 @@ def compiled_clusters(
     from olmc.targets.pipeline import compile
 
     given = EVERYTHING | fixed_of(ctx, fields)
-    request = one.request(options_of(ctx, fields), given, timings.stage)
+    request = one.request(options_of(ctx, fields), given, timings.stage)._replace(without_idle_bundles=True)
     with progress() as doing:
         doing(f"compiling {one.root}")
         done = compile(request)

@@ -38,6 +38,7 @@ from olmc.cli.options import (
     given_of,
     inputs_of,
     least_of,
+    no_remedies_option,
     options_and_begun,
     options_of,
     output_option,
@@ -46,13 +47,21 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import Repository, repository_at
+from olmc.compiler.load.files import read_text, scan
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.olm.naming import release_of
+from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift, openshift, openshift_release, served_by
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, module
 from olmc.k8s.strconv import full_kube_version, minor_of
+from olmc.review.plan.platform import ClusterPlatform, PlatformMove, platform_of
+from olmc.review.plan.platform_plan import platform_plan, with_catalogs
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -96,8 +105,6 @@ class MoveOptions(NamedTuple):
 
 def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
     """The options as they stand on the command line; what they can't mean is wrong usage."""
-    from olmc.compiler.olm.profiles.data import is_openshift
-
     if to:
         to = canonical_version(to)
         if not is_openshift(to):
@@ -120,25 +127,18 @@ def before_the_move(options: Options, move: PlatformTarget, given: frozenset[str
     """The options for the cluster at `root` as it is: where nobody has stated what it runs on, the version of
     Kubernetes
     before the one that it moves to."""
-    from olmc.compiler.load.config import read_config
-
     if given & {"kube_version", "olm_version"} or read_config(root, Report()).keys() & {"kubeVersion", "olmVersion"}:
         return options
     return options._replace(kube_version=f"v1.{minor_of(move.kube or _kube_of(move)) - 1}.0")
 
 
 def _kube_of(move: PlatformTarget) -> str:
-    from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, openshift
-
     known: Mapping[str, str] = openshift()["kubernetes"]
     return known[move.to.removeprefix(OPENSHIFT_PREFIX)]
 
 
 def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
     """The plan for the cluster that was compiled."""
-    from olmc.review.plan.platform import PlatformMove
-    from olmc.review.plan.platform_plan import platform_plan, with_catalogs
-
     assert done.settled is not None
     assert done.workspace is not None
     cluster = done.settled.cluster
@@ -151,10 +151,6 @@ def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
 
 def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
     """What the cluster is on, and what it moves to: what it serves besides stays, but for what the release brings."""
-    from olmc.compiler.olm.naming import release_of
-    from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift, openshift, openshift_release, served_by
-    from olmc.review.plan.platform import ClusterPlatform, platform_of
-
     if not move.to:
         old = platform_of(options)
         return old, ClusterPlatform(None, move.kube, old.api_resources)
@@ -175,10 +171,6 @@ def _given_catalogs(cluster: Cluster, texts: Sequence[str]) -> dict[CatalogKey, 
 
 
 def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[CatalogKey, CatalogSource]]:
-    from olmc.compiler.catalogs.content import served_candidates
-    from olmc.compiler.catalogs.loading import load_catalog
-    from olmc.compiler.load.files import read_text, scan
-
     meant = [key for key in cluster.catalogs if name in (key.name, f"{key.namespace}/{key.name}")]
     if not meant:
         known = sorted(key.name for key in cluster.catalogs)
@@ -228,6 +220,7 @@ class PlanOptions(NamedTuple):
     exit_code: bool = exit_code_option
     allow_empty: bool = flag("--allow-empty", help="Treat a PATH that does not exist on one side as empty.")
     verbose: bool = flag("-v", "--verbose", help="Show all lines of long sections.")
+    no_remedies: bool = no_remedies_option
     walk: bool = flag("--walk", help="Show the state between hops, one approval at a time.")
     at: int | None = option(
         "--at", type=Whole(0), metavar="INDEX", help="With --walk: only the step with this number, from 0."
@@ -278,7 +271,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."
-        path = _planned_path(inputs[0], name, given, begun, timings)
+        path = _planned_path(inputs[0], name, given, begun, timings)._replace(remedies=not opts.no_remedies)
         done, narrowing = _compile_cluster(path, options)
         root = None if path.is_staged else path.request.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
@@ -377,7 +370,7 @@ def name_for_others(name: str) -> str:
 def _planned_path(
     one: Input, name: str, given: frozenset[str], begun: BegunCluster | None, timings: Timings
 ) -> PlannedPath:
-    request = one.request(Options(), given, timings.stage)
+    request = one.request(Options(), given, timings.stage)._replace(without_idle_bundles=True)
     ignored = begun.state.ignored if begun is not None else None
     return engine.PlannedPath(request, name, ignored, one.is_staged, timings.compiled)
 

@@ -14,6 +14,7 @@ from olmc.cli.options import canonical_version, output_option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.yaml.reader import c_reader_active
 from olmc.version import __version__
 
 if TYPE_CHECKING:
@@ -170,7 +171,6 @@ def version(_: click.Context, opts: VersionOptions) -> None:
 def tell_version() -> None:
     """Print the versions of olmc, OLM and the runtime."""
     from olmc.compiler.olm.profiles.data import V1, controller_of, controller_text
-    from olmc.k8s.yaml.reader import c_reader_active
 
     reader = "C reader active" if c_reader_active() else "C reader missing: olmc works, but slowly"
     say(f"olmc {__version__}", out=True)

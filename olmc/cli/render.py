@@ -39,6 +39,7 @@ from olmc.cli.options import (
     inputs_of,
     is_given,
     is_typed,
+    left_out_note,
     options_of,
     output_option,
     show_secrets_option,
@@ -46,12 +47,13 @@ from olmc.cli.options import (
     timings_of,
     watched,
 )
-from olmc.compiler.api import Compilation
+from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.load.config import read_lock
 from olmc.compiler.model.options import Certificates, Options, Phase, Purpose
 from olmc.compiler.output.text import FORMATS, HeldParts, held_parts, hold, roomy, whole_text
 from olmc.compiler.rules.findings import output as rules
-from olmc.k8s.api.restmapper import RestMapping
-from olmc.k8s.diagnostics import LockFault, Severity
+from olmc.k8s.api.restmapper import RestMapping, known_kinds
+from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Rendered
 from olmc.k8s.yaml import c_reader_active
@@ -116,7 +118,6 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
     kinds: tuple[RestMapping, ...] = ()
     if order.kinds:
         from olmc.compiler.reconcile.misspelling import possible_kinds
-        from olmc.k8s.api.restmapper import known_kinds  # few runs choose kinds
 
         there = made.settled
         kinds = possible_kinds(there.cluster, made.workspace) if there is not None else known_kinds(())
@@ -138,7 +139,6 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
 
 
 def _left_out(one: Input, made: Compilation) -> str:
-    from olmc.cli.options import left_out_note  # only who asks for more needs it
     from olmc.review.explain.left_out import left_out_of
 
     return left_out_note(one.root, left_out_of(one.root, made))
@@ -363,9 +363,7 @@ def _check_complete(done: Sequence[RenderedPath], doing: str) -> None:
 
 def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None:
     """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
-    from olmc.compiler.load.config import read_lock
     from olmc.integrations.fetch.fetch import prove
-    from olmc.k8s.diagnostics import Report
 
     proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
     tell([result.finding() for result in proofs if not result.holds])
@@ -376,7 +374,6 @@ def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None
 def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[Input], *, is_applied: bool) -> None:
     """Say why there are no objects, and end the command unless there is nothing for OLM in any of the paths and the
     output is for readers."""
-    from olmc.compiler.api import emptiness
     from olmc.review.explain.left_out import output_left_out
 
     # Once more: what nobody needs where there are objects is not kept.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.console import BAD_INPUT, DONE, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
+    EVERYTHING,
     CompileOptions,
     ScopeOptions,
     cluster_parts,
@@ -17,11 +18,16 @@ from olmc.cli.options import (
     fields_of,
     fixed_of,
     inputs_of,
+    no_remedies_option,
+    options_of,
     tell_left_out,
     timings_of,
 )
+from olmc.cli.plan import name_for_others, plan_of
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.review.check.validators.findings import ValidatorSettings
+from olmc.review.explain.left_out import left_out_of
 
 if TYPE_CHECKING:
     import click
@@ -42,6 +48,7 @@ class ReportOptions(NamedTuple):
         help="The folder to write to; stale pages of an earlier report are removed.",
     )  # fmt: skip
     entries: tuple[str, ...] = entry_option
+    no_remedies: bool = no_remedies_option
     scope: ScopeOptions = ScopeOptions()
     compiling: CompileOptions = CompileOptions()
 
@@ -84,10 +91,9 @@ def _write_report(
     part: ClusterPart | None,
 ) -> None:  # fmt: skip
     """Write the report of a workspace, or of a cluster of a repository, into a folder."""
-    from olmc.cli.plan import name_for_others, plan_of
     from olmc.review.check.check import CheckInput, check_directory
-    from olmc.review.check.validators.findings import ValidatorSettings
-    from olmc.review.explain.left_out import left_out_of
+    from olmc.review.diagnose.engine import diagnose, scene_of
+    from olmc.review.diagnose.remedies import with_fixes
     from olmc.review.plan.outputs import as_html as plan_html
     from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
 
@@ -98,10 +104,13 @@ def _write_report(
     with progress() as doing:
         doing(f"checking {root}")
         left = left_out_of(root, done) if part is None else ()
-        compilation = CheckInput(
-            done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions
-        )
         given = fixed_of(ctx, fields)
+        found = diagnose(scene_of(done))
+        if one.is_plain and part is None and not opts.no_remedies:
+            found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | given), done, found)
+        compilation = CheckInput(
+            done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions, found
+        )
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
         name = name_for_others(opts.paths[0].as_posix()) if opts.paths else Path.cwd().name
@@ -112,7 +121,7 @@ def _write_report(
             plan = partial(plan_html, plan_of(ctx, one, name, fields))
         doing("writing")
         of_v1, served = _extensions(done)
-        operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
+        operators = operator_pages(settled, done.objects, findings, done.operators, of_v1, found)
         made = pages(overview(name, operators, findings, settled, served), plan)
         try:
             write_site(folder, made)

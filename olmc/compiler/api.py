@@ -7,14 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.hooks import SettledInput, Target, TargetStage
-from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
-from olmc.compiler.load.files import Folder, no_folder, scan
+from olmc.compiler.load.bundles import (
+    PROJECT_FILE,
+    in_default_namespace,
+    inputs_of,
+    is_bundle,
+    project_bundle,
+    read_bundle,
+    report_project,
+)
+from olmc.compiler.load.config import (
+    CONFIG_FILE,
+    cluster_catalogs,
+    indexing_from,
+    on_openshift,
+    openshift_place,
+    options_from,
+    read_config,
+    read_lock,
+)
+from olmc.compiler.load.files import Folder, no_folder, read_text, scan, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
+from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
@@ -81,7 +100,6 @@ def load(root: CompileRequest | Path | str, report: Report | None = None) -> Wor
 def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace, Options, Mapping[str, Any]]:
     """Read the workspace of a request; also return the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
-    from olmc.compiler.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
     from olmc.compiler.load.workspace import WorkspaceSettings
     from olmc.compiler.load.workspace import load as load_workspace
 
@@ -95,8 +113,6 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     workspace = load_workspace(request._replace(options=options), report, settings)
     options = _on_inferred_platform(request, options, config, workspace, report)
     if release is not None and release.namespace:
-        from olmc.compiler.load.bundles import in_default_namespace
-
         there = options._replace(default_namespace=release.namespace)
         workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
     return workspace, options, config
@@ -106,8 +122,6 @@ def _on_inferred_platform(
     request: CompileRequest, options: Options, config: Mapping[str, Any], workspace: Workspace, report: Report
 ) -> Options:
     """Return the options for OpenShift if manifests show it and the user chooses no platform."""
-    from olmc.compiler.load.config import on_openshift, openshift_place
-
     part = request.part
     given = (*workspace.manifests, *workspace.cluster_catalogs)
     place = part.openshift if part is not None else openshift_place(given)
@@ -125,7 +139,6 @@ def _bundle_options(folder: Folder, request: CompileRequest, report: Report) -> 
     has_config, options = any(name.startswith("olmc.y") for name in folder.files), request.options
     if not has_config and not is_openshift(options.olm_version):
         return options, {}  # most bundles have none, and imports take time
-    from olmc.compiler.load.config import options_from, read_config
 
     config = read_config(request.root, report) if has_config else {}
     return options_from(config, options, request.fixed), config
@@ -151,10 +164,11 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     report = Report()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    scanned = Report()
-    ignored = narrowing.ignored if narrowing is not None else ()
-    is_folder = request.part is None and not no_folder(path)
-    folder = scan(path, scanned, ignored=ignored, ignore_file=narrowing is None) if is_folder else None
+    tree = request.tree if request.part is None else None
+    if tree is None and request.part is None and not no_folder(path):
+        ignored = narrowing.ignored if narrowing is not None else ()
+        tree = scan_workspace(path, ignored, ignore_file=narrowing is None)
+    folder = tree.folder if tree is not None else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
@@ -162,9 +176,9 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     live: Workspace | None = None
     config: Mapping[str, Any] = {}
     bundle_folder = _bundle_in(folder, report) if folder is not None and request.beside is None else None
-    if folder is not None and bundle_folder is not None:
-        report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
-        options, config = _bundle_options(folder, request, report)
+    if tree is not None and bundle_folder is not None:
+        report.found.extend(tree.found)  # of a workspace only that which its olmc.yaml does not ignore
+        options, config = _bundle_options(tree.folder, request, report)
         options = _narrowed(options, request)
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
@@ -176,7 +190,7 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
     else:
-        workspace, options, config = _read_workspace(request, report)
+        workspace, options, config = _read_workspace(request._replace(tree=tree), report)
         if options.delete and options.state is not None and not report.failed:
             for finding in _unknown_deletions(options, config, workspace, path):
                 report.add(finding)
@@ -197,9 +211,7 @@ def _unknown_deletions(
     options: Options, config: Mapping[str, Any], workspace: Workspace, root: Path
 ) -> Iterator[Diagnostic]:
     """Report the objects to delete that the cluster does not have: errors, of olmc.yaml warnings with their places."""
-    from olmc.compiler.load.config import CONFIG_FILE  # few runs delete anything
-    from olmc.compiler.load.files import read_text
-    from olmc.compiler.rules.findings.workspace import NOTHING_TO_DELETE
+    from olmc.compiler.rules.findings.workspace import NOTHING_TO_DELETE  # few runs delete anything
     from olmc.compiler.transition.deletion import unknown_deletions
 
     assert options.state is not None
@@ -363,11 +375,6 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.compiler.reconcile.loop import selections
-    from olmc.compiler.resolver.steps import (  # only workspaces with Subscriptions need it
-        find_changed,
-        find_deviations,
-        lock_of,
-    )
     from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -386,7 +393,6 @@ def _bundle_in(folder: Folder, report: Report) -> Folder | None:
         return folder
     if PROJECT_FILE not in folder.files:
         return None
-    from olmc.compiler.load.bundles import project_bundle, report_project  # few bundles are in one
 
     bundle = project_bundle(folder)
     if bundle is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.rules.findings import migration as rules
-from olmc.k8s.diagnostics import Diagnostic, Severity, Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import KubernetesObject
 from olmc.k8s.yaml import at, dump_one
@@ -143,14 +143,6 @@ class Edit(NamedTuple):
 
     source: Source
     apply: Callable[[Source], str]
-
-
-class FileChange(NamedTuple):
-    """A file before and after; `before` is "" for a new one, `after` when nothing of it is left."""
-
-    path: str
-    before: str
-    after: str
 
 
 def carried_out(edits: Sequence[Edit]) -> tuple[FileChange, ...]:

@@ -225,11 +225,26 @@ class RuleTag(Enum):
     GROUP_UNSEEN = "another repository may bring the OperatorGroup"
 
 
+class FileChange(NamedTuple):
+    """A file before and after; `before` is "" for a new one, `after` when nothing of it is left."""
+
+    path: str
+    before: str
+    after: str
+
+
+class Fix(NamedTuple):
+    """Changes of files after which a finding is not made any more: olmc has compiled the result."""
+
+    title: str
+    changes: tuple[FileChange, ...]
+
+
 class Diagnostic(NamedTuple):
     """One finding: the rule's stable `code`, a message, where it stands, and what to do next.
 
     These are for people; what goes on with a finding is decided by its severity, its `cause` and the `tags` of its
-    rule.
+    rule; `fix` is a change that cures it.
     """
 
     code: str
@@ -240,6 +255,7 @@ class Diagnostic(NamedTuple):
     related: tuple[tuple[str, Location], ...] = ()
     cause: Cause | None = None
     tags: frozenset[RuleTag] = frozenset()
+    fix: Fix | None = None
 
     def caused_by(self, cause: Cause | None) -> Diagnostic:
         """The finding with a cause of its own instead of that of its rule; the same for None."""

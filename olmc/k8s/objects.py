@@ -590,6 +590,7 @@ def _encoded(value: str) -> Iterator[str]:
 
 
 OLM_GROUP = "operators.coreos.com"
+OLM_V1_GROUP = "olm.operatorframework.io"
 
 
 class APIResource(NamedTuple):

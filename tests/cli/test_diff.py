@@ -543,7 +543,7 @@ def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> Non
     sides = ("diff", tmp_path / "old", tmp_path / "new")
     result = olmc(*sides)
     assert result.exit_code == 0
-    assert "(2 changes, 1 risk, 1 of them kept back; " in result.stdout
+    assert "(2 changes, 1 risk, 1 of them kept back)" in result.stdout
     assert "\nKept back: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
     data = json.loads(olmc(*sides, "-o", "json").stdout)
     Draft202012Validator(schema("diff")).validate(data)

@@ -1,4 +1,4 @@
-"""Ten shapes of repositories that people have: what `check` and `status` print at their root.
+"""Shapes of repositories that people have: what `check` and `status` print at their root.
 
 Each finding in the snapshots is true of its repository and useful to its owner. A new one is a claim to judge.
 """
@@ -48,3 +48,22 @@ def test_a_repository_without_olm_is_silent(shape: str) -> None:
         "$ olmc check", "no findings (0 bundles validated)", "exit code 0",
         "$ olmc status", "olmc: no operators here", "exit code 0",
     ])  # fmt: skip
+
+
+LARGE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large\n  namespace: beacon\ndata:\n" + "".join(
+    f"  key{number:04}: {'x' * 60}\n" for number in range(4000)
+)
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("shape")
+@pytest.mark.parametrize("shape", ["vault-and-remote-charts"], indirect=True)
+@pytest.mark.parametrize("merges", ["kubectl", "server"])
+def test_an_object_is_too_large_for_kubectl_apply_only(merges: str) -> None:
+    folder, application = Path("operators/beacon"), Path("applications/beacon.yaml")
+    (folder / "large.yaml").write_text(LARGE)
+    (folder / "kustomization.yaml").unlink()
+    if merges == "server":
+        synced = "  syncPolicy:\n    syncOptions:\n    - ServerSideApply=true\n"
+        application.write_text(application.read_text() + synced)
+    assert ("[OLMC410]" in as_typed("check")) == (merges == "kubectl")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import statistics
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,13 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.migration import FileChange
+from olmc.review.diagnose import remedies
+from olmc.review.diagnose.diagnosis import FieldEdit, RemedyCandidate
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import applicable, search
+from olmc.targets.pipeline import compile
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "own-namespace"
 
@@ -76,15 +81,11 @@ def test_changes_are_applied_together_if_all_still_help(workspace: Path) -> None
     found = diagnose(scene_of(done))
     tried = search(request, done, found)
     (remedy,) = tried.proven()
-    other = remedy._replace(changes=(FileChange("other.yaml", "", "kind: Other\n"),))
-    assert applicable(request, done, found, (remedy, other)) == (remedy, other)
-    same_file = remedy._replace(changes=tuple(change._replace(after=change.before) for change in remedy.changes))
-    assert applicable(request, done, found, (remedy, same_file)) == (remedy,)
-    (csv,) = workspace.glob("bundles/*/manifests/*clusterserviceversion.yaml")
-    text = csv.read_text(encoding="utf-8")
-    assert "strategy: deployment" in text
-    broken = text.replace("strategy: deployment", "strategy: other")
-    harmful = remedy._replace(changes=(FileChange(csv.relative_to(workspace).as_posix(), text, broken),))
+    again = remedy._replace(candidate=remedy.candidate._replace(text="the same once more"))
+    assert applicable(request, done, found, (remedy, again)) == (remedy, again)
+    (csv,) = (bundle.csv.source for bundle in (done.workspace.bundles.values() if done.workspace else ()))
+    edit = FieldEdit(csv, ("spec", "install", "strategy"), "other")
+    harmful = remedy._replace(candidate=RemedyCandidate("break it", (edit,)))
     assert applicable(request, done, found, (remedy, harmful)) == (remedy,)
 
 
@@ -175,3 +176,104 @@ def test_files_that_fit_only_when_they_are_compressed(version: str, phase: list[
     done = olmc.compile(workspace, olm_version=version)
     assert [each for each, _ in done.phases.values()] == phase
     assert ["OLMC309" in {each.code for each in done.diagnostics}] == [not phase]
+
+
+def test_a_version_that_the_channel_lacks(workspace: Path) -> None:
+    changed(workspace, "  channel: stable", "  channel: stable\n  startingCSV: beacon.v0.9.0")
+    result = fix(workspace)
+    assert "Set spec.startingCSV: beacon.v1.0.0" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_catalog_that_the_namespace_does_not_see(workspace: Path) -> None:
+    """The CatalogSource moves to where all see it, and the Subscription follows."""
+    changed(workspace, "sourceNamespace: olm", "sourceNamespace: store")
+    changed(workspace, "  name: harbour\n  namespace: olm", "  name: harbour\n  namespace: store")
+    result = fix(workspace)
+    assert "Move CatalogSource harbour to namespace olm" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_failure_without_a_diagnosis_is_reported(workspace: Path) -> None:
+    changed(workspace, "source: harbour", "source: elsewhere")
+    result = fix(workspace)
+    assert (result.exit_code, "not fixed: " in result.output) == (1, True)
+
+
+def test_a_bystander_names_the_subscription_that_blocks_it(workspace: Path) -> None:
+    other = (
+        "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        "metadata: {name: other, namespace: harbour}\n"
+        "spec: {name: beakon, source: harbour, sourceNamespace: olm}\n"
+    )
+    with (workspace / "operators.yaml").open("a", encoding="utf-8") as file:
+        file.write(other)
+    (found,) = diagnose(scene_of(olmc.compile(workspace)))
+    assert found.culprit == ("harbour", "beakon")
+    assert ("harbour", "beacon") in found.operators
+    assert found.finding.message.endswith("it has beacon; beacon is not installed until then")
+
+
+def test_a_default_catalog_of_a_platform_is_no_slip(workspace: Path) -> None:
+    changed(workspace, "source: harbour", "source: operatorhubio-catalog")
+    assert diagnose(scene_of(olmc.compile(workspace))) == ()
+
+
+def test_a_misspelt_catalog(workspace: Path) -> None:
+    changed(workspace, "source: harbour", "source: harbor")
+    assert fix(workspace).exit_code == 0
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_refused_group_gets_no_second_one_beside_it(workspace: Path) -> None:
+    changed(workspace, "  - harbour\n", "  - harbour\n  - harbour\n")
+    result = fix(workspace)
+    assert (result.exit_code, "fixed: Add" in result.output) == (1, False)
+
+
+def test_check_offers_the_change_for_the_cluster_as_it_is(project: Path, tmp_path: Path) -> None:
+    """`check --from` has the diagnosis of a change, and its fix; `--no-remedies` tries none."""
+    case = Path(shutil.copytree(project / "fixtures/transitions/subscription-renamed", tmp_path / "case"))
+    arguments = ["check", str(case / "after"), "--from", str(case / "before"), "-o", "json"]
+    for more, titles in (([], ["Call the Subscription beacon again"]), (["--no-remedies"], [])):
+        report = json.loads(CliRunner().invoke(main, [*arguments, *more]).output)
+        assert [each["fix"]["title"] for each in report["findings"] if "fix" in each] == titles
+
+
+def test_sarif_has_the_lines_to_replace(workspace: Path) -> None:
+    changed(workspace, "channel: stable", "channel: stabel")
+    log = json.loads(CliRunner().invoke(main, ["check", str(workspace), "-o", "sarif"]).output)
+    (fixed,) = [fix for result in log["runs"][0]["results"] for fix in result.get("fixes", ())]
+    assert fixed["description"]["text"] == "Set spec.channel: stable in Subscription harbour/beacon"
+    ((replacement,),) = [change["replacements"] for change in fixed["artifactChanges"]]
+    assert replacement["insertedContent"] == {"text": "  channel: stable\n"}
+    assert replacement["deletedRegion"]["endLine"] == replacement["deletedRegion"]["startLine"] + 1
+
+
+def test_the_search_compiles_little(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workspace without a diagnosis is compiled once; a mistake with one candidate costs one compilation more."""
+    compiled = []
+    real = compile
+
+    def counting(request: CompileRequest) -> Compilation:
+        compiled.append(request)
+        return real(request)
+
+    monkeypatch.setattr("olmc.review.diagnose.remedies.compile", counting)
+    for old, new, most in (("channel: stable", "channel: stable", 0), ("channel: stable", "channel: stabel", 1)):
+        changed(workspace, old, new)
+        CliRunner().invoke(main, ["check", str(workspace)])
+        assert len(compiled) == most
+
+
+@pytest.mark.recorded
+def test_the_search_costs_at_most_twice_a_compilation(shared: Path) -> None:
+    """The median over the recordings that end in a failure, counted in compilations: with remedies a workspace costs at
+    most three times as much as without."""
+    tried = []
+    for root in sorted(shared.glob("conformance/cases/synthetic/*/input")):
+        done = olmc.compile(root)
+        if done.findings and not done.failed:
+            tried.append(len(search(CompileRequest(root), done, diagnose(scene_of(done))).tried))
+    assert statistics.median(tried) <= 2
+    assert max(tried) <= remedies.MOST_TRIALS

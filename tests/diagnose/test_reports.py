@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import olmc
+from olmc.cli.main import main
 from olmc.compiler.load.request import CompileRequest
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import search
@@ -38,6 +40,33 @@ def test_a_proven_remedy_cures(name: str, tmp_path: Path, shared: Path) -> None:
     after = olmc.compile(root)
     assert not after.failed
     assert not after.findings
+
+
+RECORDED = {
+    "cases/synthetic/09-og-selector-no-match": "Remove spec.selector",
+    "cases/synthetic/14-og-two-in-namespace": "Remove OperatorGroup",
+    "cases/synthetic/21-modes-unsupported": "",
+    "cases/synthetic/72-install-starting-missing": "Set spec.startingCSV",
+    "cases/synthetic/93-text-unquoted-yes": "Write",
+    "transitions/05-second-operatorgroup": "Remove OperatorGroup",
+    "transitions/06-operatorgroup-removed": "Add an OperatorGroup",
+    "transitions/07e-group-to-unsupported": "",
+    "transitions/13c-channel-switched-missing": "Set spec.channel",
+}
+"""Recordings that end in a failure which an edit of the workspace cures, and the beginning of that edit."""
+
+
+@pytest.mark.recorded
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_fails_in_a_recording_is_fixed(name: str, tmp_path: Path, shared: Path) -> None:
+    case = shared / "conformance" / name
+    source = next(folder for folder in (case / "input", case / "after") if folder.is_dir())
+    root = Path(shutil.copytree(source, tmp_path / "case"))
+    assert olmc.compile(root).findings
+    result = CliRunner().invoke(main, ["fix", str(root)])
+    assert f"fixed: {RECORDED[name]}" in result.output
+    after = olmc.compile(root)
+    assert (after.failed, after.findings) == (False, False), result.output
 
 
 @pytest.mark.parametrize(("name", "code"), [("", "OLMC126"), ("  name: 5\n", "OLMC160")])

@@ -65,7 +65,7 @@ def test_check_names_it(deprecating: Path) -> None:
     """OLMC512 stands at the Subscription, with the place of the operator that requires the API."""
     report = json.loads(run(deprecating, "check", "--all", "-o", "json"))
     (diagnostic,) = [each for each in report["findings"] if each["code"] == "OLMC512"]
-    assert diagnostic["severity"] == "info"
+    assert diagnostic["severity"] == "warning"
     assert REASON in diagnostic["message"]
 
 

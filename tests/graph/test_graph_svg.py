@@ -45,6 +45,20 @@ def chain(count: int, **more: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_legend_keeps_its_words_in_a_window_of_420_pixels(name: str) -> None:
+    """Its lines are short, and together they say the same as the wide one."""
+    (shelf,) = catalogs_at(CATALOGS / name, Report())
+    ((_, made),) = shelf.packages.items()
+    graph = upgrade_graph(made)
+    wide, narrow = (
+        texts(ElementTree.fromstring(as_svg(graph, channel_rows(graph), "cat", is_narrow=is_narrow).encode()), "quiet")
+        for is_narrow in (False, True)
+    )
+    assert " ".join(narrow) == " ".join(wide)
+    assert max(len(line) for line in narrow if not line.startswith("catalog cat")) <= 45
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_picture_of_a_catalog(name: str) -> None:
     """R-CAT-401, R-CAT-410: every version of every channel has a box with its name, and every mark is told in words."""
     (shelf,) = catalogs_at(CATALOGS / name, Report())

@@ -39,7 +39,7 @@ SAMPLE = 12
 def nothing_happens(path: Path) -> None:
     """The plan of a workspace from itself is empty, and a rendering of it read back gives the same bytes."""
     plan = CliRunner().invoke(main, ["plan", str(path), "--from", str(path)])
-    assert plan.stdout.splitlines()[0] == f"{path} → {path}: nothing happens", plan.output
+    assert plan.stdout.splitlines()[0].partition(";")[0] == f"{path} → {path}: nothing happens", plan.output
     assert plan.exit_code == 0
     rendered = CliRunner().invoke(main, ["render", str(path), "-o", "yaml"])
     with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from olmc.compiler.model.catalog import Candidate, CatalogBundle, CatalogIndex, Package, Property, ServedEntries
+from olmc.compiler.model.catalog import (
+    Candidate,
+    Catalog,
+    CatalogBundle,
+    CatalogIndex,
+    Package,
+    Property,
+    ServedEntries,
+)
 from olmc.compiler.model.operators import CSV_KIND, CRDDescription, Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.rules.findings import catalogs as rules
@@ -334,8 +342,6 @@ def report_errors(errors: Iterable[CatalogError], report: Report, known: Known |
 
 def unavailable(problem: str, place: Place | None = None) -> Catalog:
     """The catalog that can't be served because of `problem`."""
-    from olmc.compiler.model.catalog import Catalog
-
     return Catalog({}, problem, place)
 
 

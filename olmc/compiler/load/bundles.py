@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from olmc.compiler.catalogs.properties import provided_apis
 from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.manifests import missing_name, without_duplicates
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Unused
+from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Reason, Unused
 from olmc.compiler.olm.naming import CORE_KINDS
 from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
+from olmc.k8s.api.applied import applied_objects
 from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
 from olmc.k8s.gojson import fold, unmarshal
@@ -85,7 +88,6 @@ def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, repo
         return manifests
     homeless = {id(manifest) for manifest in nowhere}
     placed = (_in_namespace(m, options.default_namespace) if id(m) in homeless else m for m in manifests)
-    from olmc.compiler.load.manifests import without_duplicates  # a bundle by itself has no manifests
 
     return without_duplicates(tuple(placed), report)
 
@@ -199,6 +201,38 @@ def is_bundle(folder: Folder) -> bool:
     return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
+LEAST_PACKAGES = 16
+"""How many folders of packages make a repository of bundles: olmc reads fewer at once in a moment."""
+
+
+def has_many_packages(folder: Folder) -> bool:
+    """Whether a tree has as many packages as a repository of bundles."""
+    return len(list(islice(package_folders(folder), LEAST_PACKAGES))) == LEAST_PACKAGES
+
+
+def package_folders(folder: Folder) -> Iterator[Folder]:
+    """The topmost folders with a bundle directly in them."""
+    if any(is_bundle(below) for below in folder.folders):
+        yield folder
+        return
+    for below in folder.folders:
+        yield from package_folders(below)
+
+
+def bundles_in(folder: Folder) -> Iterator[Folder]:
+    """The bundles below a folder."""
+    for below in folder.folders:
+        if is_bundle(below):
+            yield below
+        else:
+            yield from bundles_in(below)
+
+
+def without_bundles(folder: Folder) -> Folder:
+    """A tree without the bundles in it."""
+    return folder._replace(folders=tuple(without_bundles(below) for below in folder.folders if not is_bundle(below)))
+
+
 def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read) -> Bundle | None:
     """The bundle in `folder`, or None with the diagnostics that say why it is none; `read` reads its files."""
     manifests, metadata = folder.folder(MANIFESTS), folder.folder(METADATA)
@@ -239,8 +273,6 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         unpacked_csv=csvs[-1] if len(csvs) > 1 else None,
     )
     if not bundle.name:
-        from olmc.compiler.load.manifests import missing_name  # hardly any CSV lacks its name
-
         report.add(missing_name(CSV_KIND, csv.object["metadata"], csv.source))
         return None
     _check_owned_crds(bundle, report)
@@ -290,9 +322,6 @@ def inputs_of(bundles: Collection[Bundle]) -> Inputs:
     files = frozenset(path for bundle in bundles for path in files_of(bundle))
     if not any(bundle.unused for bundle in bundles):
         return Inputs(files, content=files)
-    from olmc.compiler.model.workspace import (
-        Reason,  # enums take their time, and hardly any bundle has two objects in a file
-    )
 
     return Inputs(
         files,
@@ -330,8 +359,6 @@ def _manifest_files(
         obj["metadata"] = obj.get("metadata") or {}
         files.append(BundleFile(name, Manifest(obj, document.source)))
         if len(documents) > 1:
-            from olmc.k8s.api.applied import applied_objects  # hardly any bundle has such a file
-
             unused += (manifest for further in documents[1:] for manifest in applied_objects(further))
     return files, broken, unused
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from olmc.compiler.load.files import Folder, is_file, read_text
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, relative_path, repository_of
-from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates
+from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates, without_helm
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DEPTH
@@ -63,13 +63,18 @@ class Chart(NamedTuple):
 
 
 def charts_of_operators(root: Path, folder: Folder) -> Iterator[Folder]:
-    """The charts below a folder, itself among them, whose templates speak of OLM; not those in other charts."""
+    """The charts below a folder, itself among them, whose templates speak of OLM; not those that others depend on."""
     if is_chart(folder) and folder.folder(TEMPLATES_FOLDER) is not None:
         if kinds_in_templates(root, folder) is not None:
             yield folder
-        return
+        folder = without_helm(folder)
     for below in folder.folders:
         yield from charts_of_operators(root, below)
+
+
+def has_charts(folder: Folder) -> bool:
+    """Whether there is a chart anywhere below a folder."""
+    return is_chart(folder) or any(map(has_charts, folder.folders))
 
 
 def outside_of_charts(folder: Folder) -> Iterator[str]:

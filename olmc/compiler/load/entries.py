@@ -26,16 +26,17 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
-from olmc.compiler.load.workspace_files import is_chart
+from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Release, read_appliers
+from olmc.compiler.load.workspace_files import is_chart, is_for_cluster
 from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import OLM_GROUP, POLICY_GROUP
+from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP, as_text
 
 _OLM_INPUT = regex(
-    r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b",
+    r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy"
+    r"|ClusterExtension|ClusterCatalog)\b",
     re.MULTILINE,
 )
 # What values of charts, names of bases and settings of generators have in them if operators come of them.
@@ -53,6 +54,7 @@ _OLM_BASES = regex(
     r"|operator.*\b(?:overlays?|channels?|stable|fast|latest|candidate|base|aggregate)\b",
     re.IGNORECASE,
 )
+_TOOLS = regex(r"\b(?:argoproj|toolkit\.fluxcd)\.io/v\d")
 _GENERATORS = regex(r"^kind\s*:\s*[\"']?(?:PolicyGenTemplate|PolicyGenerator)\b", re.MULTILINE)
 _ASIDE = frozenset({
     "archive", "archived", "archives", "doc", "docs", "example", "examples", "hack", "sample", "samples", "template",
@@ -61,7 +63,10 @@ _ASIDE = frozenset({
 """Names of folders with files that no tool applies."""
 _COMPONENT = "Component"
 _MOST = 40
-_MARKS = (OLM_GROUP, POLICY_GROUP)
+_OLM_MARKS = (f"{OLM_GROUP}/v1", f"{OLM_V1_GROUP}/v1")
+_POLICY_MARK = f"{POLICY_GROUP}/v1"
+_MARKS = (*_OLM_MARKS, _POLICY_MARK)
+"""The API versions of objects that ask for operators. A group alone is in lists of permissions as well."""
 
 
 class RepositoryEntry(NamedTuple):
@@ -114,7 +119,7 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     other one takes in, every chart as it is installed, and every folder with policies or objects of OLM that is beside
     all of them. Only those count in which there is something of OLM.
     """
-    nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
+    nodes = _nodes(root, folder)
     applied = read_appliers(root, folder)
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
@@ -127,15 +132,15 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     ]
     charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
     charts |= dict.fromkeys(chart.path for chart in _charts_of_others(root, folder) if chart.path)
+    charts = {path: None for path in charts if not _is_library(root, path)}
     for path in charts:
         entries += _releases(path, applied.of(path))
     plain = [
         path for path in applied.by_path if path not in nodes and path not in charts and _has_olm(root, folder, path)
     ]
-    loose = [
-        *_policy_folders(root, folder, nodes, charts),
-        *_loose_folders(root, folder, nodes, (*plain, *charts), applied),
-    ]
+    loose = _policy_folders(root, folder, nodes, charts)
+    if not applied.by_path and not applied.open_sources:
+        loose += _loose_folders(root, folder, nodes, (*plain, *charts))
     plain += [path for path in dict.fromkeys(loose) if path not in plain and path not in charts]
     entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
     patterns = [group.path for group in cluster_groups(root, folder)]
@@ -185,13 +190,17 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
     it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
     applied, each by itself."""
-    is_built = has_kustomizations(root, folder) or any(True for _ in charts_of_operators(root, folder))
-    if not is_built and not any(True for _ in cluster_groups(root, folder)):
+    is_built = has_kustomizations(root, folder)
+    has_charts = any(True for _ in charts_of_operators(root, folder))
+    if not (is_built or has_charts or any(True for _ in cluster_groups(root, folder))):
         applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
         return applied if len({entry.path for entry in applied}) > 1 else ()
     entries = find_entries(root, folder)
     if any(entry.appliers or not entry.is_chart for entry in entries):
         return entries
+    if is_built and not entries and not _has_own_olm(root, folder):
+        # What the tools of the repository apply has no operators, so somebody applies the rest by hand.
+        return tuple(RepositoryEntry(path) for path in _loose_folders(root, folder, _nodes(root, folder), ()))
     loose = (path for path in outside_of_charts(folder) if _ASIDE.isdisjoint(path.lower().split("/")[:-1]))
     return () if any(_is_whole_olm(root, path) for path in loose) else entries
 
@@ -212,6 +221,30 @@ def _without_content(folder: Folder) -> Folder:
     """A folder without the bundles and the catalogs below it, in which nobody says what is applied."""
     below = (f for f in folder.folders if not is_bundle(f) and f.path.rpartition("/")[2] != CATALOGS_FOLDER)
     return folder._replace(folders=tuple(map(_without_content, below)))
+
+
+def files_of_nobody(root: Path, folder: Folder) -> frozenset[str]:
+    """The manifests of a repository without entries that ask for no operator: no tool is known to apply them. Empty if
+    the folder itself has objects, so that it may be applied as a whole."""
+    if has_own_objects(root, folder):
+        return frozenset()
+    files = (below.join(name) for below in _outside_of_bundles(folder) for name in below.files)
+    return frozenset(
+        path
+        for path in files
+        if path.endswith(SUFFIXES) and _ANY_OLM.search(read_text(root, path, Report()) or "") is None
+    )
+
+
+def _has_own_olm(root: Path, folder: Folder) -> bool:
+    """Whether there are objects of OLM in the files of a folder itself."""
+    return any(_is_whole_olm(root, folder.join(name)) for name in folder.files)
+
+
+def has_own_objects(root: Path, folder: Folder) -> bool:
+    """Whether there are objects in the files of a folder itself, other than those by which GitOps tools start."""
+    texts = (read_text(root, folder.join(name), Report()) or "" for name in folder.files if name.endswith(SUFFIXES))
+    return any(is_for_cluster(text) and not _TOOLS.search(text) for text in texts)
 
 
 def part_files(root: Path, folder: Folder) -> frozenset[str]:
@@ -274,11 +307,21 @@ def changed_entries(entries: Iterable[RepositoryEntry], report: Report, *, is_pl
             if changes:
                 fields = " and ".join(changes)
                 finding = rules.ENTRY_CHANGED.finding(applier.place, name=applier.name, path=entry.path, fields=fields)
-                report.add(finding)
+                report.add(finding._replace(hint=_PLUGIN_HINT) if "source.plugin" in changes else finding)
+
+
+_PLUGIN_HINT = "olmc builds the folder without the plugin; values that only the plugin fills in are unknown."
 
 
 def _is_called(applier: Applier, name: str) -> bool:
     return applier.name == name or applier.name.endswith(f"/{name}")
+
+
+def _outside_of_bundles(folder: Folder) -> Iterator[Folder]:
+    if not is_bundle(folder):
+        yield folder
+        for below in folder.folders:
+            yield from _outside_of_bundles(below)
 
 
 def _kustomized(folder: Folder) -> Iterator[Folder]:
@@ -288,6 +331,11 @@ def _kustomized(folder: Folder) -> Iterator[Folder]:
         yield folder
     for below in folder.folders:
         yield from _kustomized(below)
+
+
+def _nodes(root: Path, folder: Folder) -> dict[str, _KustomizedFolder]:
+    """The kustomizations below a folder, by their paths."""
+    return {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
 
 
 def _node(root: Path, folder: Folder) -> _KustomizedFolder:
@@ -362,10 +410,11 @@ def _policy_folders(
     waiting = [folder]
     while waiting:
         below = waiting.pop()
-        if below.path in parts:
+        # A cluster may be called test.
+        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE - {"test", "tests"}:
             continue
         paths = [below.join(name) for name in below.files] if below.path else []
-        if any(path not in named and _is_olm(root, path, POLICY_GROUP) for path in paths):
+        if any(path not in named and _is_olm(root, path, _POLICY_MARK) for path in paths):
             topmost.append(below.path)
         else:
             waiting.extend(below.folders)
@@ -373,12 +422,9 @@ def _policy_folders(
 
 
 def _loose_folders(
-    root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder], known: Sequence[str], applied: Appliers
+    root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder], known: Sequence[str]
 ) -> list[str]:
-    """The folders with objects of OLM in files that belong to no kustomization and no chart; none where the repository
-    says who applies its folders."""
-    if applied.by_path or applied.open_sources:
-        return []
+    """The folders with objects of OLM in files that belong to no kustomization and no chart."""
     named = {file for node in nodes.values() for file in node.files}
     parts = {*nodes, *known}
     found: list[str] = []
@@ -401,7 +447,7 @@ def _loose_folders(
 def _is_whole_olm(root: Path, path: str) -> bool:
     """Whether a file has something of OLM that can be applied as it stands; olmc does not read its own output."""
     text = read_text(root, path, Report()) or ""
-    return _is_olm(root, path, OLM_GROUP) and "{{" not in text and not text.startswith(OWN_OUTPUT)
+    return _is_olm(root, path, *_OLM_MARKS) and "{{" not in text and not text.startswith(OWN_OUTPUT)
 
 
 def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:
@@ -427,6 +473,11 @@ def _is_olm(root: Path, path: str, *marks: str) -> bool:
         return False
     text = read_text(root, path, Report()) or ""
     return any(mark in text for mark in marks or _MARKS) and _OLM_INPUT.search(text) is not None
+
+
+def _is_library(root: Path, path: str) -> bool:
+    """Whether a chart only serves other charts: Helm installs none of these."""
+    return as_text(read_chart((root / path).resolve(), root).content.get("type")) == "library"
 
 
 def _has_olm(root: Path, folder: Folder, path: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -27,7 +28,7 @@ from olmc.k8s.diagnostics import closest as closest_of
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
 from olmc.k8s.yaml import locate, read
-from olmc.k8s.yaml.rules import too_large
+from olmc.k8s.yaml.rules import TOO_LARGE, too_large
 
 if TYPE_CHECKING:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -57,9 +58,9 @@ class PathPatterns:
         self.effort = sum(map(_weight, lines)) if many else 0
         patterns = [_pattern_of(line) for line in lines]
         # Those of whole sets are looked at where they name a path; the others, which are few, are always.
-        whole = 0 if many else len(lines) // _SET * _SET
-        self._sets = [(patterns[at : at + _SET], _set_of(tuple(lines[at : at + _SET]))) for at in range(0, whole, _SET)]
-        self._others = patterns[whole:]
+        bounds = [0] if many else _bounds_of_sets(len(lines))
+        self._sets = [(patterns[at:end], _set_of(tuple(lines[at:end]))) for at, end in pairwise(bounds)]
+        self._others = patterns[bounds[-1] :]
         try:
             self._spec = GitIgnoreSpec(self._others, backend="re2" if many else "simple")
         except Exception as error:
@@ -75,8 +76,18 @@ class PathPatterns:
         return bool(spec.match_file(text))
 
 
-_SET = 128
+_SETS = (128, 64, 32)
 """So many patterns are compared with a path at once."""
+
+
+def _bounds_of_sets(number: int) -> list[int]:
+    """Where the sets of so many patterns begin, and where the last one ends; more patterns leave these bounds as they
+    are."""
+    bounds = [0]
+    for size in _SETS:
+        while number - bounds[-1] >= size:
+            bounds.append(bounds[-1] + size)
+    return bounds
 
 
 @lru_cache(maxsize=128)
@@ -241,13 +252,35 @@ def mode_of(path: Path) -> int:
         return 0
 
 
+class ScannedFolder(NamedTuple):
+    """The tree of a workspace, the patterns of its olmc.yaml that it was scanned with, and what was reported."""
+
+    folder: Folder
+    ignored: tuple[str, ...] = ()
+    found: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more files than olmc looks at, so that the tree is only a part of the workspace."""
+        return any(diagnostic.code == TOO_LARGE.code for diagnostic in self.found)
+
+
+def scan_workspace(root: Path, ignored: tuple[str, ...] = (), *, ignore_file: bool = True) -> ScannedFolder:
+    """The tree below `root`, as `scan` returns it, with what `scan` reports."""
+    report = Report()
+    folder = scan(root, report, ignored=ignored, ignore_file=ignore_file)
+    return ScannedFolder(folder, ignored, tuple(report.found))
+
+
 class _Seen:
-    """What a scan has come upon: the real folders, how many files and folders there are, how many patterns and how
-    much was done with them, and the limit that it met."""
+    """What a scan has come upon: the real folders, how many files and folders there are and may be, how many patterns
+    and how much was done with them, and the limit that it met."""
 
     def __init__(self) -> None:
-        self.folders: set[Path] = set()
+        self.folders: set[str] = set()
         self.number = 0
+        self.most = FILES.most
+        self.deepest = DEPTH.most
         self.patterns = 0
         self.effort = 0
         self.limit: Limit | None = None
@@ -281,13 +314,14 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     home = root.resolve()
     how = _Scan(root, home, None, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
     spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
-    return _scan(how._replace(spec=spec), "", frozenset({home}))
+    return _scan(how._replace(spec=spec), "", frozenset({str(home)}))
 
 
-def scan_everything(root: Path) -> Folder:
-    """The tree below `root` with hidden folders, whatever patterns name; only what git keeps for itself is missing."""
+def scan_everything(root: Path, path: str = "") -> Folder:
+    """The tree in the folder `path` of a workspace with hidden folders, whatever patterns name; only what git keeps for
+    itself is missing."""
     home = root.resolve()
-    return _scan(_Scan(root, home, None, Report(), _Seen(), hidden=True), "", frozenset({home}))
+    return _scan(_Scan(root, home, None, Report(), _Seen(), hidden=True), path, frozenset({str(home / path)}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
@@ -297,16 +331,16 @@ def scan_below(root: Path, path: str, report: Report) -> Folder | None:
     real = _inside(root / path, home)
     if real is None or not real.is_dir():
         return None
-    return _scan(_Scan(root, home, None, report, _Seen()), path, frozenset({real}))
+    return _scan(_Scan(root, home, None, report, _Seen()), path, frozenset({str(real)}))
 
 
-def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
+def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
     files: list[str] = []
     folders: list[Folder] = []
     links: list[str] = []
     followed: list[str] = []
     try:
-        with os.scandir(how.root / path) as entries:
+        with os.scandir(os.path.join(how.root, path)) as entries:  # noqa: PTH118
             # By bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
             children = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
@@ -329,20 +363,20 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
             continue
         if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
             continue
-        real = how.home / below
-        if entry.is_symlink():
+        is_link = entry.is_symlink()
+        if is_link:
             inside = _inside(Path(entry.path), how.home)
             if inside is None:
                 how.report.add(_not_followed(how.root, below))
                 links.append(entry.name)
                 continue
-            real = inside
             followed.append(entry.name)
         if is_folder:
+            real = str(inside) if is_link else os.path.join(how.home, below)  # noqa: PTH118
             # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
             # seen already: of links to folders with links to folders there are more ways than anybody can walk.
-            if real not in above and not (how.below_link and entry.is_symlink() and real in how.seen.folders):
-                inner = how._replace(below_link=True) if entry.is_symlink() else how
+            if real not in above and not (how.below_link and is_link and real in how.seen.folders):
+                inner = how._replace(below_link=True) if is_link else how
                 folders.append(_scan(inner, below, above | {real}))
         elif _is_file(entry):
             files.append(entry.name)
@@ -374,7 +408,7 @@ def _is_within_limits(how: _Scan, path: str) -> bool:
     seen = how.seen
     seen.number += 1
     if seen.limit is None:
-        seen.limit = FILES if seen.number > FILES.most else DEPTH if path.count("/") > DEPTH.most else None
+        seen.limit = FILES if seen.number > seen.most else DEPTH if path.count("/") > seen.deepest else None
         if seen.limit is not None:
             how.report.add(too_large("the workspace", seen.limit, place=Location(path)))
     return seen.limit is None
@@ -432,9 +466,10 @@ def _start_of(stream: BinaryIO, most: int) -> bytes:
     return data if len(data) < expected else data + stream.read(most - expected)
 
 
-def git_ignore_lines(root: Path) -> tuple[str, ...]:
-    """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them."""
-    names = (path.rpartition("/") for path in scan(root, Report()).walk())
+def git_ignore_lines(root: Path, folder: Folder | None = None) -> tuple[str, ...]:
+    """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them;
+    `folder` is its tree, if it was scanned."""
+    names = (path.rpartition("/") for path in (folder or scan(root, Report())).walk())
     folders = (folder for folder, _, name in names if name == GIT_IGNORE_FILE)
     lines = (line for folder in folders for line in _git_lines_in(root, folder))
     return tuple(_up_to_the_limit(lines))

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.charts import Chart, StagingError, files_below, read_chart, stage
+from olmc.compiler.load.charts import Chart, Dependency, StagingError, files_below, read_chart, stage
 from olmc.compiler.load.files import MAX_FILE_BYTES, has_file, is_file, read_text
 from olmc.compiler.load.kustomization import relative_path, repository_of
 from olmc.compiler.load.kustomize import Output, relative_to, run
@@ -175,11 +175,18 @@ def _refused(chart: Chart, place: Location, problem: str, command: str) -> Any:
 
 
 def _report_remotes(chart: Chart, report: Report) -> bool:
-    """Whether a chart needs others that have to be fetched, each of which is named."""
-    remote = [dependency for dependency in chart.dependencies if not dependency.is_local]
-    for dependency in remote:
-        report.add(rules.REMOTE_CHART.finding(dependency.place, name=dependency.name, repository=dependency.repository))
+    """Whether a chart needs others that have to be fetched; one finding names those of one repository."""
+    remote: dict[str, list[Dependency]] = {}
+    for dependency in chart.dependencies:
+        if not dependency.is_local:
+            remote.setdefault(dependency.repository, []).append(dependency)
+    for repository, needed in remote.items():
+        names = join_limited([dependency.name for dependency in needed], _SHOWN)
+        report.add(rules.REMOTE_CHART.finding(needed[0].place, name=names, repository=repository))
     return bool(remote)
+
+
+_SHOWN = 12
 
 
 def _report_unknown(root: Path, chart: Chart, release: Release, report: Report) -> None:

@@ -407,7 +407,8 @@ class Applier(NamedTuple):
     folder, and how it installs the folder if that is a Helm chart.
 
     `made_by` is the ApplicationSet that makes it, "" for an object of its own; `destination` is where it applies it.
-    `is_recursive`: it applies all files below the folder, as far as that has no kustomization.
+    `is_recursive`: it applies all files below the folder, as far as that has no kustomization. `is_server_side`: the
+    API server merges what it applies, so that no object keeps a copy of itself.
     """
 
     name: str
@@ -417,6 +418,7 @@ class Applier(NamedTuple):
     made_by: str = ""
     destination: Destination = Destination()
     is_recursive: bool = False
+    is_server_side: bool = False
 
 
 class _AppliedSource(NamedTuple):
@@ -474,14 +476,17 @@ _OPEN_FIELD = regex(r"\{([\w.\[\]-]*)\}")
 _CLUSTER_FIELDS = frozenset("name namenormalized cluster clustername clusterdir clusterfolder server".split())
 
 
+_TEST_DATA = "testdata"
+
+
 def read_appliers(root: Path, folder: Folder) -> Appliers:
-    """Read the objects by which the folders of a repository are applied."""
+    """Read the objects by which the folders of a repository are applied; those in data of tests apply nothing."""
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)) or _TEST_DATA in path.split("/"):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
@@ -498,7 +503,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
                     made_by = "" if one is obj else applier_of(obj)
                     applier = Applier(
                         applier_of(one), place, source.changes, release, made_by, source.destination,
-                        _recurses(one, source.path, target, files),
+                        _recurses(one, source.path, target, files), _is_server_side(one),
                     )  # fmt: skip
                     known.setdefault(target, []).append(applier)
     for target, applier in _of_patterns(root, folder):
@@ -533,6 +538,17 @@ def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
             )  # fmt: skip
             there = Destination(group.name, application.namespace)
             yield application.path, Applier(name, application.place, (), release, "", there)
+
+
+def _is_server_side(obj: Mapping[str, Any]) -> bool:
+    """Whether an object of a GitOps tool has the API server merge; Flux always does."""
+    spec = spec_of(obj)
+    if obj["kind"] == "ApplicationSet":
+        spec = mapping(mapping(spec.get("template")).get("spec"))
+    options = texts(mapping(spec.get("syncPolicy")).get("syncOptions"))
+    return as_text(obj.get("apiVersion")).startswith((_FLUX, HELM_RELEASE)) or any(
+        option in ("ServerSideApply=true", "Replace=true") for option in options
+    )
 
 
 def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:

@@ -15,10 +15,18 @@ from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
 from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.helm import HelmTarget, render
 from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.kustomize import build
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
-from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_files, kinds_in_templates
+from olmc.compiler.load.workspace_files import (
+    FoundFiles,
+    add_installed_by_policies,
+    add_parts,
+    found_files,
+    kinds_in_templates,
+)
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.rules.findings import building as rules
@@ -26,6 +34,8 @@ from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Se
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
+    OLM_V1_GROUP,
+    RBAC,
     KubernetesObject,
     Manifest,
     ObjectKey,
@@ -138,12 +148,13 @@ class ClusterPart(NamedTuple):
 
     @property
     def subscribed_in(self) -> dict[tuple[str, str], str]:
-        """The folders of the entries by the namespaces and names of the Subscriptions in them."""
+        """The folders of the entries by the namespaces and names of the Subscriptions, and by "" and the names of the
+        ClusterExtensions in them."""
         return {
             (namespace_of(manifest.object), name_of(manifest.object)): content.placement.entry.path
             for content in self.contents
             for manifest in content.found.manifests
-            if manifest.object["kind"] == "Subscription"
+            if manifest.object["kind"] in ("Subscription", "ClusterExtension")
         }
 
     @property
@@ -194,6 +205,7 @@ def _content(repository: Repository, placement: Placement, held: Mapping[str, st
     if variables is not None:
         unknown = _fill_in(reading, variables, held)
     homeless = _place(reading, placement.destination, options)
+    add_installed_by_policies(reading, report, len(reading.manifests) if entry.is_kustomization else 0)
     problems = tuple(each for each in report if each.severity is Severity.ERROR)
     # With values of somebody else a chart becomes something else.
     is_open = entry.is_chart and entry.release is None
@@ -218,16 +230,12 @@ def _read_entry(
     if folder is None:
         return
     if entry.is_kustomization and (kustomization := kustomization_in(root, folder)) is not None:
-        from olmc.compiler.load.kustomize import build
-
         built = build(root, kustomization, report)
         reading.manifests.extend(built.manifests)
         reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
         reading.built.update(dict.fromkeys(built.files))
         reading.policies.extend([built.installed] if built.installed is not None else [])
     elif entry.is_chart:
-        from olmc.compiler.load.helm import HelmTarget, render
-
         target = HelmTarget(options.kube_version or Options().kube_version, tuple(options.api_resources))
         kinds = kinds_in_templates(root, folder) or ()
         rendered = render(root, root / entry.path, entry.release or OWN_VALUES, target, kinds, report)
@@ -311,7 +319,10 @@ def _fill_in(reading: FoundFiles, variables: Variables, held: Mapping[str, str])
 
 # Entries that are variants of each other, and entries that may be in a cluster as well.
 
-_DECIDING = ("Subscription", "OperatorGroup", "CatalogSource")
+_DECIDING = {
+    OLM_GROUP: ("Subscription", "OperatorGroup", "CatalogSource"),
+    OLM_V1_GROUP: ("ClusterExtension", "ClusterCatalog"),
+}
 
 
 def _without_variants(
@@ -335,7 +346,7 @@ def _without_variants(
 def _deciding_objects(manifests: Iterable[Manifest]) -> Iterator[tuple[object, KubernetesObject]]:
     for manifest in manifests:
         gvk = gvk_of(manifest.object)
-        if gvk.group == OLM_GROUP and gvk.kind in _DECIDING:
+        if gvk.kind in _DECIDING.get(gvk.group, ()):
             namespace = namespace_of(manifest.object)
             key = namespace if gvk.kind == "OperatorGroup" and namespace else object_key(manifest.object)
             yield key, {"metadata": {"name": name_of(manifest.object)}, "spec": manifest.object.get("spec")}
@@ -345,8 +356,9 @@ def _others(
     cluster: RepositoryCluster, own: Sequence[EntryContent], clusters: Sequence[RepositoryCluster],
     built: Mapping[Placement, EntryContent],
 ) -> Iterator[Manifest]:  # fmt: skip
-    """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces, CRDs,
-    the catalogs that Subscriptions ask for, and an OperatorGroup where a namespace has none."""
+    """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces, the
+    catalogs that Subscriptions ask for, an OperatorGroup where a namespace has none, and for ClusterExtensions all
+    ClusterCatalogs and the permissions of their ServiceAccounts."""
     elsewhere = {p for other in clusters if cluster.names and other.names for p in other.placements}
     manifests = [manifest for content in own for manifest in content.found.manifests]
     keys = {object_key(manifest.object) for manifest in manifests}
@@ -355,17 +367,24 @@ def _others(
         namespace_of(m.object) for m in manifests if m.object["kind"] == "OperatorGroup"
     }
     asked = {(spec_of(obj).get("sourceNamespace"), spec_of(obj).get("source")) for obj in subscriptions}
+    has_extensions = any(manifest.object["kind"] == "ClusterExtension" for manifest in manifests)
     for placement, content in built.items():
         if placement in cluster.placements or placement in elsewhere:
             continue
         for manifest in content.found.manifests:
             obj, key = manifest.object, object_key(manifest.object)
-            if key in keys or not _matters(obj, key, lacking, asked):
+            is_for_extensions = has_extensions and (key.group, key.kind) in _FOR_EXTENSIONS
+            if key in keys or not (is_for_extensions or _matters(obj, key, lacking, asked)):
                 continue
             keys.add(key)
             if key.kind == "OperatorGroup":
                 lacking.discard(namespace_of(obj))
             yield manifest
+
+
+_FOR_EXTENSIONS = frozenset({(OLM_V1_GROUP, "ClusterCatalog"), ("", "ServiceAccount")}) | {
+    (RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+}
 
 
 def _matters(obj: KubernetesObject, key: ObjectKey, lacking: set[str], asked: set[tuple[object, object]]) -> bool:

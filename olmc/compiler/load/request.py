@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from olmc.compiler.load.files import ScannedFolder
 from olmc.compiler.load.workspace_files import FoundFiles
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.k8s.diagnostics import Diagnostic
@@ -27,7 +28,9 @@ class CompileRequest(NamedTuple):
     leave out. `beside`: a folder whose files count as well. `release`: how a folder that is a Helm chart is installed.
     `loader`: a function that loads catalogs in the place of `load_catalog`. `stage`: a function that hears when a stage
     begins. `part`: what is compiled of a repository at `root`, as one cluster. Without `obey_lock` the resolver
-    chooses all versions, whatever `olmc.lock` has.
+    chooses all versions, whatever `olmc.lock` has. `tree`: the tree below `root`, or the part of it that counts, if it
+    was scanned already. With `without_idle_bundles` a repository of bundles in which nothing installs a bundle is read
+    without them.
     """
 
     root: Path
@@ -40,6 +43,8 @@ class CompileRequest(NamedTuple):
     stage: Callable[[str], object] = str
     obey_lock: bool = True
     part: ClusterPart | None = None
+    tree: ScannedFolder | None = None
+    without_idle_bundles: bool = False
 
 
 def request_of(

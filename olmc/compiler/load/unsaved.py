@@ -56,12 +56,15 @@ class UnsavedPath(_Base):
 def with_unsaved(root: Path, texts: Mapping[Path, str]) -> Path:
     """The path `root`, below and beside which the files in `texts` have these texts instead of those on the disk.
 
+    Texts that `root` has in the place of files already stay.
+
     All that reads through `pathlib` sees them; a file that is not on the disk yet is in no list of its folder, and is
     read by those alone who look for it by its name, such as olmc.yaml.
     """
     content = {path: text.encode("utf-8", "surrogatepass") for path, text in texts.items()}
     unsaved = {str(path): data for path, data in content.items()}
     unsaved |= {str(path.resolve()): data for path, data in content.items()}
+    unsaved = {**(root.unsaved if isinstance(root, UnsavedPath) else {}), **unsaved}
     return type("UnsavedPath", (UnsavedPath,), {"unsaved": unsaved})(root) if unsaved else root
 
 

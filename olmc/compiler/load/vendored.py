@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.catalogs.properties import pull_spec_problem, split_domain
 from olmc.compiler.load.bundles import read_bundle
-from olmc.compiler.load.cached_catalogs import known_texts
+from olmc.compiler.load.cached_catalogs import known_texts, read_catalog
 from olmc.compiler.load.files import Folder, read_bytes, read_text, scan_below
 from olmc.compiler.model.catalog import Catalog, LeftOutPackage
 from olmc.compiler.model.options import Indexing
@@ -173,8 +173,6 @@ def image_catalogs(
 ) -> dict[str, Catalog]:  # fmt: skip
     """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; those of ClusterCatalogs by
     `/name`. catalogs/NAME/ goes first."""
-    from olmc.compiler.load.cached_catalogs import read_catalog
-
     load = loader or read_catalog
     locked = {image.image: image for image in images if image.kind == "catalog"}
     loaded: dict[str, Catalog | None] = {}

@@ -9,39 +9,60 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from olmc.compiler.catalogs.properties import uncatalogued
 from olmc.compiler.load.bundles import (
     BUNDLE_FOLDERS,
     CATALOGS_FOLDER,
     PROJECT_FILE,
+    bundles_in,
+    compiled_part,
+    has_many_packages,
     inputs_of,
     is_bundle,
     manifests_in_their_scope,
+    report_project,
+    without_bundles,
 )
+from olmc.compiler.load.cached_catalogs import read_catalog
+from olmc.compiler.load.charts import has_charts
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
-from olmc.compiler.load.files import Folder, has_file, no_folder, scan, without_files
+from olmc.compiler.load.entries import (
+    Repository,
+    entries_to_choose,
+    files_of_nobody,
+    has_kustomizations,
+    has_own_objects,
+    is_without_olm,
+    part_files,
+    report_entries,
+)
+from olmc.compiler.load.files import Folder, has_file, no_folder, scan, scan_workspace, update_graphs, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
+from olmc.compiler.load.releases import OWN_VALUES
 from olmc.compiler.load.request import Beside, BesideFolder, CompileRequest
-from olmc.compiler.load.vendored import vendored_bundles, without_vendored
+from olmc.compiler.load.vendored import image_catalogs, vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
     CsvlessBundle,
     FoundFiles,
     add_catalog_files,
+    add_installed_by_policies,
     add_parts,
     found_files,
     is_chart,
     kinds_in_templates,
     without_helm,
 )
+from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.findings import workspace as rules
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import (
-    POLICY_GROUP,
     APIResource,
     KubernetesObject,
     Manifest,
@@ -112,10 +133,6 @@ def bundles_by_reference(
     bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]
 ) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
-    from olmc.compiler.catalogs.properties import (
-        uncatalogued,  # takes long to import, and many workspaces have no catalogs
-    )
-
     by_directory = {bundle.directory: uncatalogued(bundle) for bundle in bundles.values()}
     return {image: uncatalogued(bundle, image) for image, bundle in vendored.items()} | by_directory
 
@@ -197,7 +214,6 @@ def load_catalogs(
     reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
     loader: CatalogLoader | None = None,
 ) -> dict[str, Catalog]:  # fmt: skip
-    from olmc.compiler.load.cached_catalogs import read_catalog
 
     load = loader or read_catalog
     catalogs, roots = reading.catalogs, reading.roots
@@ -217,15 +233,12 @@ def implied_catalogs(
     names -= declared | catalogs.keys() | {""}
     if not names or not bundles:
         return {}
-    from olmc.compiler.model.catalog import names_of_bundles  # many workspaces have none
 
     listed = names_of_bundles(catalogs.values())
     uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
     if not uncatalogued_bundles:
         return {}
     from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles, report_dropped
-    from olmc.compiler.catalogs.properties import uncatalogued
-    from olmc.compiler.load.files import update_graphs
 
     modes = update_graphs(root, uncatalogued_bundles, report)
     members = [uncatalogued(bundle) for bundle in uncatalogued_bundles]
@@ -290,10 +303,14 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
-    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=request.narrowing is None))
+    tree = request.tree
+    if tree is None or tree.ignored != ignored:
+        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None)
+    report.found.extend(tree.found)
+    if tree.is_cut:
+        return Workspace((), {}, {})
+    folder = without_vendored(root, tree.folder)
     if PROJECT_FILE in folder.files:
-        from olmc.compiler.load.bundles import compiled_part, report_project  # few workspaces are one
-
         if not report_project(folder, report):
             return Workspace((), {}, {})
         folder = compiled_part(folder)
@@ -311,7 +328,11 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         folder = whole
     unbuilt = frozenset(reading.built)
     read_by = add_catalog_files if is_built else None
-    add_parts(root, folder if kinds is None else without_helm(folder), reading, report, files=read_by)
+    read_folder = folder if kinds is None else without_helm(folder)
+    is_fresh = options.state is None or not options.state.objects
+    may_be_idle = request.without_idle_bundles and is_fresh and not is_built and has_many_packages(folder)
+    is_idle = may_be_idle and installs_nothing(root, without_bundles(folder))
+    add_parts(root, without_bundles(folder) if is_idle else read_folder, reading, report, files=read_by)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
     elif kinds is not None:
@@ -319,13 +340,28 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         add_beside(beside, reading, report)
-    _add_installed_by_policies(reading, report, built)
+    add_installed_by_policies(reading, report, built)
     homes = (LockedHome(root, lock),)
     workspace = _workspace_of(reading, request, homes, settings, report)
-    inputs = workspace.inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
+    inputs = workspace.inputs
+    if is_idle:
+        idle = frozenset(path for bundle in bundles_in(folder) for path in bundle.walk())
+        inputs = inputs._replace(files=inputs.files | idle, content=inputs.content | idle)
+    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
     return workspace._replace(
-        inputs=inputs, documents={file: held for file, held in documents.items() if file[0] in inputs.files}
+        has_idle_bundles=is_idle,
+        inputs=inputs,
+        documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )
+
+
+def installs_nothing(root: Path, folder: Folder) -> bool:
+    """Whether a tree without bundles has no manifest, no catalog and nothing to build."""
+    from olmc.compiler.load.entries import has_kustomizations  # few workspaces have so many bundles
+
+    reading = found_files()
+    add_parts(root, folder, reading, Report())
+    return not (reading.manifests or reading.catalogs or has_kustomizations(root, folder))
 
 
 class LockedHome(NamedTuple):
@@ -341,21 +377,17 @@ def _load_part(part: ClusterPart, request: CompileRequest, report: Report, setti
     The vendored content and the lock of an entry go before those of the repository.
     """
     reading = found_files()
-    # The build of a kustomization reports already which operators its policies install.
-    contents = sorted(part.contents, key=lambda content: not content.placement.entry.is_kustomization)
-    for content in contents:
+    for content in part.contents:
         report.found.extend(content.findings)
         add_found(content.found, reading)
-    built = sum(len(c.found.manifests) for c in contents if c.placement.entry.is_kustomization)
     add_found(part.shared, reading)
-    _add_installed_by_policies(reading, report, built)
     reading.manifests[:] = _without_repeated((*part.others, *reading.manifests))
     homes = [LockedHome(request.root, settings.lock if settings.lock is not None else read_lock(request.root, report))]
     for path in part.cluster.paths:
         home = request.root / path
         if path not in ("", ".") and has_file(home, LOCK_FILE):
             homes.insert(0, LockedHome(home, read_lock(home, report)))
-    return _workspace_of(reading, request, homes, settings, report)
+    return _workspace_of(reading, request, homes, settings, report)._replace(is_of_repository=True)
 
 
 def _without_repeated(manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -386,8 +418,6 @@ def _workspace_of(
     own = {object_key(manifest.object) for manifest in kept}
     there = tuple(manifest for manifest in settings.cluster_catalogs if object_key(manifest.object) not in own)
     if images:
-        from olmc.compiler.load.vendored import image_catalogs  # many workspaces have none
-
         for home in reversed(homes):
             served |= image_catalogs(
                 home.root, (*kept, *there), home.lock.images, options.kube_version, served, by_reference, indexing,
@@ -414,13 +444,17 @@ def _workspace_of(
 
 def is_empty(workspace: Workspace) -> bool:
     """Whether a workspace has nothing that could be compiled."""
-    return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
+    return not (
+        workspace.manifests
+        or workspace.bundles
+        or workspace.catalogs
+        or workspace.vendored
+        or workspace.has_idle_bundles
+    )
 
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
-    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
-
     path = root.as_posix() if root is not None else "what was given"
     return EMPTY.finding(None, path="this directory" if path == "." else path)
 
@@ -451,38 +485,19 @@ def read_as(root: Path, folder: Path) -> str:
 def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | Repository:
     """The folder without the files that kustomizations in it take for parts of objects; the repository, which is
     reported, for one with several workspaces in it, of which none is taken."""
-    from olmc.compiler.load.entries import (  # few have any
-        Repository,
-        entries_to_choose,
-        has_kustomizations,
-        is_without_olm,
-        part_files,
-        report_entries,
-    )
-
     entries = entries_to_choose(root, folder)
     if entries:
         report_entries(entries, report)
         return Repository(root, folder, entries)
-    if not has_kustomizations(root, folder):
-        return folder
-    if is_without_olm(root, folder):
+    is_built = has_kustomizations(root, folder)
+    may_be_silent = is_built or (has_charts(folder) and not has_own_objects(root, folder))
+    if may_be_silent and is_without_olm(root, folder):
         return Repository(root, folder, ())
-    parts = part_files(root, folder)
+    if not is_built:
+        return folder
+    parts = part_files(root, folder) | files_of_nobody(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)
-
-
-def _add_installed_by_policies(reading: FoundFiles, report: Report, built: int) -> None:
-    """What policies of Open Cluster Management put into the cluster counts beside them; of those that were built first,
-    the build says so itself."""
-    others = reading.manifests[built:]
-    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
-        from olmc.compiler.load.policies import installed_by  # few workspaces have any
-
-        installed = installed_by(others, report)
-        reading.manifests.extend(installed.manifests)
-        reading.policies.append(installed)
 
 
 def _installed_from_catalogs(
@@ -516,7 +531,6 @@ def _render(
 ) -> None:  # fmt: skip
     """What a chart becomes takes the place of the manifests that are there."""
     from olmc.compiler.load.helm import HelmTarget, render  # few workspaces are charts
-    from olmc.compiler.load.releases import OWN_VALUES
 
     kube_version, resources = target
     wanted = HelmTarget(kube_version or Options().kube_version, tuple(resources))

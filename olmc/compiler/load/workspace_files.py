@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.releases import read_appliers
-from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
+from olmc.compiler.load.vendored import INDEX_IGNORE, catalog_texts, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
     IMPORTED,
@@ -54,7 +55,7 @@ from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, t
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
-from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
+from olmc.k8s.objects import POLICY_GROUP, KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read, split
 from olmc.k8s.yaml.rules import SPLIT
 from olmc.k8s.yaml.split import head_of, plain_keys, split_documents
@@ -78,10 +79,10 @@ _API_VERSION = regex(_KEY.format("apiVersion") + r"(?:[a-z0-9][\w.-]*/)?v\d\w*(?
 _KIND = regex(_KEY.format("kind") + r"""[^\s"'{\[#]""", re.MULTILINE)
 _CATALOG = regex(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
 
-_OLM = regex(r"\boperators\.coreos\.com/v\d")
+_OLM = regex(r"\b(?:operators\.coreos\.com|olm\.operatorframework\.io)/v\d")
 _OLM_KIND = regex(
     r"^[ \t]*+(?:-[ \t]*+)?kind:[ \t]*[\"']?"
-    r"(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
+    r"(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan|ClusterExtension|ClusterCatalog)\b",
     re.MULTILINE,
 )
 _SHOWN = 5
@@ -112,10 +113,11 @@ def is_chart(folder: Folder) -> bool:
 
 
 def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
-    """The kinds of OLM that the templates of a chart, and of those in it, speak of; None where none speaks of OLM."""
+    """The kinds of OLM that the templates of a chart, and of those that it depends on, speak of; None where none speaks
+    of OLM."""
     kinds: dict[str, None] = {}
     is_about_olm = False
-    for path in chart.walk():
+    for path in chain.from_iterable(f.walk() for f in chart.folders if f.path in map(chart.join, HELM_FOLDERS)):
         if f"/{TEMPLATES_FOLDER}/" in f"/{path}" and path.endswith(_TEMPLATES):
             text = read_text(root, path, Report()) or ""
             if _OLM.search(text):
@@ -236,6 +238,20 @@ def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *
     reading.manifests[start:] = sorted(reading.manifests[start:], key=lambda each: in_walk_order(each.source.path))
 
 
+def add_installed_by_policies(reading: FoundFiles, report: Report, built: int) -> None:
+    """Add the objects that policies of Open Cluster Management put into the cluster.
+
+    The first `built` manifests come of a kustomization, whose build adds theirs.
+    """
+    others = reading.manifests[built:]
+    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
+        from olmc.compiler.load.policies import installed_by  # few workspaces have any
+
+        installed = installed_by(others, report)
+        reading.manifests.extend(installed.manifests)
+        reading.policies.append(installed)
+
+
 def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
     """Make catalogs of the files of which none is in `catalogs/`."""
     if not reading.parts:
@@ -271,8 +287,6 @@ def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report)
 
 def _add_catalog(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
-    from olmc.compiler.load.vendored import catalog_texts  # many workspaces have none
-
     texts = catalog_texts(root, folder, report)
     # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
@@ -396,7 +410,14 @@ def left_out(
     """
     if no_folder(root):
         return ()
-    found = _all_left_out(root, inputs, ignored, beside_project=beside_project)
+    folder = scan_everything(root)
+    folder = folder if beside_project else compiled_part(folder)
+    found = left_out_in(root, folder, inputs, ignored, frozenset(git_ignore_lines(root)) if ignored else frozenset())
+    return applied_of(root, found, inputs)
+
+
+def applied_of(root: Path, found: tuple[LeftOut, ...], inputs: Inputs) -> tuple[LeftOut, ...]:
+    """Those of what is left out that a tool applies."""
     others = {left.location.path for left in found} - (inputs.files - inputs.content)
     if not others:
         return found
@@ -432,16 +453,18 @@ def _has_kustomization(root: Path, folder: Folder) -> bool:
     return kustomization_in(root, folder) is not None or any(_has_kustomization(root, f) for f in folder.folders)
 
 
-def _all_left_out(root: Path, inputs: Inputs, ignored: tuple[str, ...], *, beside_project: bool) -> tuple[LeftOut, ...]:
-    """What is left out, whether or not a tool applies it."""
-    from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
+def left_out_in(
+    root: Path, folder: Folder, inputs: Inputs, ignored: tuple[str, ...], of_git: frozenset[str]
+) -> tuple[LeftOut, ...]:
+    """What is left out of a folder with hidden ones, whether or not a tool applies it; `of_git` are the patterns of
+    `.gitignore`."""
+    from_git = of_git.intersection(ignored)
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    folder = scan_everything(root)
     bundle = project_bundle(folder)
     own_bundle = bundle.path if bundle is not None else None
-    for place in _places(root, folder if beside_project else compiled_part(folder), None):
+    for place in _places(root, folder, None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec(place.path)

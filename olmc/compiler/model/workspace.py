@@ -269,7 +269,8 @@ class Workspace(NamedTuple):
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
     are not finished have unpacked, by image.
     `cel`: what rules in CEL have cost so far, whatever is compiled of it. `repository`: the entries of what is no
-    workspace (`olmc.compiler.load.entries.Repository`).
+    workspace (`olmc.compiler.load.entries.Repository`). `is_of_repository`: it is one cluster of a repository, and has
+    what its platform brings. `has_idle_bundles`: there are bundles that olmc has not read, as nothing installs one.
     """
 
     manifests: tuple[Manifest, ...]
@@ -288,6 +289,8 @@ class Workspace(NamedTuple):
     cel: CelAccount | None = None
     unpacked: Mapping[str, Bundle] = MappingProxyType({})
     repository: Any = None
+    is_of_repository: bool = False
+    has_idle_bundles: bool = False
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree as Xml
 
-from olmc.compiler.output.messages import SHOWN_FROM, LineOf, clean, json_text
-from olmc.k8s.diagnostics import Diagnostic, Location, Severity
+from olmc.compiler.output.messages import SHOWN_FROM, LineOf, clean, json_text, replaced
+from olmc.k8s.diagnostics import Diagnostic, Fix, Location, Severity
 from olmc.k8s.lean import NamedTuple, regex
 
 _COMMANDS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -245,15 +245,29 @@ def _result(diagnostic: Diagnostic, number: int, mark: str) -> dict[str, Any]:
             {"id": index, **_location(place), "message": {"text": text}}
             for index, (text, place) in enumerate(diagnostic.related[: _MOST_PLACES - 1], 1)
         ]
+    if diagnostic.fix is not None:
+        result["fixes"] = [{"description": {"text": diagnostic.fix.title}, "artifactChanges": _changes(diagnostic.fix)}]
     return result
+
+
+def _changes(fix: Fix) -> list[dict[str, Any]]:
+    replacements: dict[str, list[dict[str, Any]]] = {}
+    for path, line, deleted, inserted in replaced(fix):
+        # A region ends before its last column, so this one has whole lines.
+        region = {"startLine": line, "startColumn": 1, "endLine": line + deleted, "endColumn": 1}
+        replacements.setdefault(path, []).append({"deletedRegion": region, "insertedContent": {"text": inserted}})
+    return [{"artifactLocation": _artifact(path), "replacements": each} for path, each in replacements.items()]
+
+
+def _artifact(path: str) -> dict[str, str]:
+    return {"uri": quote(path, errors="surrogateescape") if path else ".", "uriBaseId": _ROOT}
 
 
 def _location(place: Location | None) -> dict[str, Any]:
     """A place with a line, as code scanning demands: a whole file is shown at its first one."""
     path, line, column = place if place is not None else Location("")
     region = {"startLine": line or 1, **({"startColumn": column} if column else {})}
-    artifact = {"uri": quote(path, errors="surrogateescape") if path else ".", "uriBaseId": _ROOT}
-    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
+    return {"physicalLocation": {"artifactLocation": _artifact(path), "region": region}}
 
 
 def _fingerprints(diagnostics: Iterable[Diagnostic], line_of: LineOf) -> list[str]:

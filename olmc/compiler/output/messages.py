@@ -14,6 +14,7 @@ from olmc.k8s.diagnostics import (
     LIKELY,
     POSSIBLE,
     Diagnostic,
+    Fix,
     FurtherFindings,
     Location,
     Severity,
@@ -203,7 +204,29 @@ def _record(diagnostic: Diagnostic) -> dict[str, Any]:
         **_placed(diagnostic.location),
         "hint": diagnostic.hint,
         "related": [{"message": text, **_placed(place)} for text, place in diagnostic.related],
+        **({"fix": _fix(diagnostic.fix)} if diagnostic.fix is not None else {}),
     }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    changes = [{"path": path, "line": line, "deleted": old, "inserted": new} for path, line, old, new in replaced(fix)]
+    return {"title": fix.title, "changes": changes}
+
+
+def replaced(fix: Fix) -> Iterator[tuple[str, int, int, str]]:
+    """The changes of a fix line by line: the file, the first line (from 1), how many lines go, and the new text."""
+    import difflib  # few findings have a fix
+
+    for path, before, after in fix.changes:
+        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+        most = min(len(old), len(new))
+        first = next((number for number in range(most) if old[number] != new[number]), most)
+        rest = range(most - first)
+        same = next((number for number in rest if old[-1 - number] != new[-1 - number]), most - first)
+        old, new = old[first : len(old) - same], new[first : len(new) - same]
+        for tag, start, end, since, until in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield path, first + start + 1, end - start, "".join(new[since:until])
 
 
 def _placed(place: Location | None) -> dict[str, Any]:
@@ -256,7 +279,7 @@ def shares(needs: Sequence[int], weights: Sequence[int], space: int) -> list[int
 
 
 # A command about the workspace whose last argument is its folder; options may have a value in capitals.
-_HINTED = regex(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+_HINTED = regex(r"`olmc (?:vendor|init workspace|resolve|check|fix)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
 _PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 
@@ -275,7 +298,12 @@ def seen_from(folder: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagno
             location=_moved(folder, place) if place is not None else None,
             related=tuple((text, _moved(folder, where)) for text, where in diagnostic.related),
             hint=_hint(folder, diagnostic.hint) if folder else diagnostic.hint,
+            fix=_moved_fix(folder, diagnostic.fix) if diagnostic.fix is not None else None,
         )
+
+
+def _moved_fix(folder: str, fix: Fix) -> Fix:
+    return fix._replace(changes=tuple(each._replace(path=below(folder, each.path)) for each in fix.changes))
 
 
 def _moved(folder: str, place: Location) -> Location:

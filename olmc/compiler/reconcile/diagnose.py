@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from olmc.compiler.load.vendored import catalog_image
 from olmc.compiler.model.cluster import (
     CatalogSource,
     Cluster,
@@ -18,6 +19,7 @@ from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy_by_metadata
+from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -108,11 +110,21 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
     for namespace, groups in by_namespace.items():
         if len(groups) == 1 and cluster.subscriptions.within(namespace):
             yield from _bad_duration(groups[0])
+    yield from (finding for finding, _ in several_groups(cluster))
+
+
+def several_groups(cluster: Cluster) -> Iterator[tuple[Diagnostic, Sequence[OperatorGroup]]]:
+    """The namespaces with more than one OperatorGroup, each with its groups."""
+    by_namespace: dict[str, list[OperatorGroup]] = {}
+    for group in cluster.groups.values():
+        by_namespace.setdefault(group.namespace, []).append(group)
+    for namespace, groups in by_namespace.items():
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
             names = ", ".join(g.name for g in groups)
             first = places[0][1] if places else None
-            yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+            finding = rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+            yield finding, groups
 
 
 def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
@@ -124,20 +136,22 @@ def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
         yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
 
 
+def unseen_catalog(subscription: Subscription, global_namespace: str) -> Diagnostic:
+    """A Subscription whose namespace does not see its catalog."""
+    name, catalog = subscription.name, subscription.catalog
+    return rules.UNSEEN_CATALOG.finding(
+        at(subscription.source, "spec", "sourceNamespace"), namespace=name.namespace, name=name.name,
+        catalog=catalog.name, home=catalog.namespace, glob=global_namespace,
+    )  # fmt: skip
+
+
 def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnostic]:
     """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
     cluster = settled.cluster
     for name, subscription in cluster.subscriptions.items():
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
-            yield rules.UNSEEN_CATALOG.finding(
-                at(subscription.source, "spec", "sourceNamespace"),
-                namespace=name.namespace,
-                name=name.name,
-                catalog=subscription.catalog.name,
-                home=home,
-                glob=options.global_catalog_namespace,
-            )
+            yield unseen_catalog(subscription, options.global_catalog_namespace)
         # Descoped operators are resolved for the whole cluster, in which no namespace needs a group (R-DESCOPE-11).
         done = settled.rounds.get(name.namespace)
         is_descoped = done is not None and name in done.descoped
@@ -179,8 +193,6 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
 
 def _way_to_know(key: CatalogKey, cluster: Cluster) -> str:
     """What to do about a catalog that nothing stands for: the command for those of platforms, else what there is."""
-    from olmc.compiler.olm.profiles.data import init_command
-
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
@@ -207,9 +219,6 @@ def without_content(
     it."""
     if not catalogs:
         return
-    from olmc.compiler.load.vendored import (
-        catalog_image,  # bundles by themselves need no catalog, and imports take their time
-    )
     from olmc.compiler.rules.findings import vendor as vendor_rules
 
     for catalog in catalogs:

@@ -37,6 +37,7 @@ from olmc.compiler.reconcile.operator_groups import (
 )
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import NamedLabelIndex
+from olmc.k8s.api.validation.crds import creation_errors
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
@@ -82,7 +83,6 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.compiler.load.manifests import refusal
-    from olmc.k8s.api.validation.crds import creation_errors  # few workspaces have CRDs of their own
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))

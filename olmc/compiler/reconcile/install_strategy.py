@@ -26,7 +26,8 @@ from olmc.compiler.reconcile.requirements import owned_by_others, predecessors
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.rbac_access import Access, access_refusal
 from olmc.k8s.api.restmapper import Crd
-from olmc.k8s.api.validation.field import invalid_text
+from olmc.k8s.api.validation.field import Path, invalid_text
+from olmc.k8s.api.validation.webhooks import webhook_errors
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
@@ -306,8 +307,6 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     kind = kinds.get(webhook.type)
     if kind is None:
         return ""
-    from olmc.k8s.api.validation.field import Path  # few operators have webhooks, and imports take their time
-    from olmc.k8s.api.validation.webhooks import webhook_errors
 
     # Only what stems from the CSV can be wrong: the name of the Service and its namespace OLM makes itself (R-WH-4).
     path = webhook.object.get("webhookPath")

@@ -14,6 +14,7 @@ from olmc.compiler.resolver.explain import HeldUpgrade, derivation, held_back, m
 from olmc.compiler.resolver.resolve import resolve
 from olmc.compiler.resolver.rounds import ResolutionRound, UnreadablePropertiesError, csv_properties
 from olmc.compiler.resolver.snapshot import EXISTING
+from olmc.compiler.resolver.steps import UndecodableCSV
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
@@ -54,19 +55,22 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
 
 def unknown_catalogs(resolve_request: ResolveRequest, given: Resolution, cluster: Cluster) -> tuple[CatalogKey, ...]:
     """The catalogs for want of which a resolution fails: nothing in the workspace stands for that of a Subscription, or
-    their content is not vendored. What a cluster makes of these is unknown, and no failure of it.
+    their content is not vendored. What a cluster makes of these is unknown, and no failure of it. Those that
+    Subscriptions ask for come first; any other one stops the resolution as well.
 
     () where it fails for another reason, too.
     """
     unusable = {
         catalog.key: cluster.catalogs.get(catalog.key) for catalog in resolve_request.catalogs if catalog.problem
     }
-    if unusable:
-        vendored = (source is None or not is_not_vendored(source) for source in unusable.values())
-        return () if any(vendored) else tuple(sorted(unusable))
     gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
     wanted = {request.catalog for request in resolve_request.requests if request.catalog.name}
     unknown = wanted - cluster.catalogs.keys() - gone
+    if unusable:
+        if any(source is None or not is_not_vendored(source) for source in unusable.values()):
+            return ()
+        asked = unknown | (wanted & unusable.keys())
+        return (*sorted(asked), *sorted(unusable.keys() - asked))
     texts = {key: f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown}
     return tuple(sorted(key for key, text in texts.items() if any(line.startswith(text) for line in given.conflict)))
 
@@ -86,12 +90,17 @@ def with_causes(
 def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
     """The upgrades that are held back at rest, at the Subscriptions, with the places of what stands in the way."""
     for namespace, done in settled.rounds.items():
-        for held in held_in(done, settled.cluster):
-            why = "; ".join(reason.text for reason in held.reasons)
-            related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
-            yield rules.HELD_BACK.finding(
-                held.request.location, related=related, upgrade=held.upgrade, namespace=namespace, why=why
-            )
+        yield from (held_finding(namespace, held) for held in held_in(done, settled.cluster))
+
+
+def held_finding(namespace: str, held: HeldUpgrade) -> Diagnostic:
+    """An upgrade that is held back in a namespace, with the places of what stands in its way."""
+    why = "; ".join(reason.text for reason in held.reasons)
+    related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
+    place = held.request.location
+    finding = rules.HELD_BACK.finding(place, related=related, upgrade=held.upgrade, namespace=namespace, why=why)
+    # A dependency stays at what its operator requires: no person has asked for another version.
+    return finding if place is not None else finding._replace(severity=Severity.INFO)
 
 
 def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:
@@ -169,13 +178,17 @@ def with_places(resolve_request: ResolveRequest, cluster: Cluster, *, of_fields:
 def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """The bundles that were selected and can't be unpacked, or whose content nobody has."""
     for round_ in settled.rounds.values():
-        for error in round_.unreadable:
-            csv = error.content.csv
-            place, name = at(csv.source, *error.keys), csv.object["metadata"]["name"]
-            finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
-            yield finding.caused_by(error.cause)
+        yield from map(unread_csv, round_.unreadable)
         for candidate in round_.missing:
             yield without_bundle(candidate, settled.cluster, bundles)
+
+
+def unread_csv(error: UndecodableCSV) -> Diagnostic:
+    """A bundle that can't be unpacked, at what is wrong in its CSV."""
+    csv = error.content.csv
+    place, name = at(csv.source, *error.keys), csv.object["metadata"]["name"]
+    finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
+    return finding.caused_by(error.cause)
 
 
 def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from olmc.compiler.model.options import Options
+from olmc.k8s.api.restmapper import chosen_kinds
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import Rendered, gvk_of, may_hold_secrets, redacted
 
@@ -49,8 +50,6 @@ def select_phase(applied: tuple[Rendered, ...], options: Options, report: Report
 def select_objects(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
     """The objects of the kinds that the options choose, in apply order."""
     if options.include or options.exclude:
-        from olmc.k8s.api.restmapper import chosen_kinds  # most runs choose no kinds
-
         objects = tuple(objects)
         kinds = chosen_kinds((rendered.object for rendered in objects), options.include, options.exclude)
         objects = (rendered for rendered in objects if gvk_of(rendered.object).group_kind in kinds)

@@ -24,6 +24,7 @@ from olmc.compiler.resolver.predicates import (
     wording,
 )
 from olmc.compiler.resolver.snapshot import EXISTING, Entry, Snapshot, snapshot_of
+from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 from olmc.compiler.resolver.variables import (
     AppliedConstraint,
     ConstraintKind,
@@ -120,7 +121,6 @@ def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> So
     picked = _walk(problem, lambda _, name: name not in dead)
     if picked is None or not _satisfies(problem, {name.identifier for name in picked}):
         # The solver costs more to import than all the rest of a small resolution.
-        from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 
         oracle = Oracle(applied(problem), ConflictBudget(conflicts))
         if not oracle.satisfiable(problem.anchors):
@@ -249,6 +249,8 @@ def _find_absent(snapshot: Snapshot, request: SubscriptionRequest) -> AbsentFiel
         command = init_command(request.catalog.name, request.catalog.namespace)
         if command and not any(key.name == request.catalog.name for key in catalogs):
             return AbsentField(field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it")
+        if not names:
+            return AbsentField(field, f"{problem}; the namespace sees no catalog")
         absent = _with_alternatives(field, problem, request.catalog.name, names)
         return absent if field == "source" else absent._replace(meant="")
     left_out = snapshot.left_out.get(request.catalog, ())

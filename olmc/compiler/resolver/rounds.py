@@ -41,7 +41,9 @@ from olmc.compiler.resolver.steps import (
     content_of,
     csv_object,
     partitioned,
+    restrictions,
 )
+from olmc.k8s.api.formats import duration_problem
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
@@ -59,7 +61,6 @@ def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
     for what, key in _DURATIONS:
         if key not in annotations:
             continue
-        from olmc.k8s.api.formats import duration_problem  # few groups have one, and imports take their time
 
         problem = duration_problem(str(annotations[key]))
         if problem:
@@ -222,8 +223,6 @@ def resolve_with_lock(
     lock = workspace.lock.namespaces if workspace.lock is not None else {}
     locked = [operator for namespace in namespaces for operator in lock.get(namespace, ())]
     if locked:
-        from olmc.compiler.resolver.steps import restrictions  # few workspaces have a lock
-
         for restricted in restrictions(resolve_request, locked):
             resolution = resolve(restricted)
             if not resolution.message:

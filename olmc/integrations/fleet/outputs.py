@@ -272,7 +272,7 @@ def _which(clusters: Sequence[str], verbose: bool) -> str:
 
 def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
     lines = group.text.splitlines()
-    # The first line of a plan says what the heading says.
+    # The first line of a plan says what the heading says, unless it has an advice as well.
     lines = lines[1:] if lines and _ESCAPES.sub("", lines[0]).endswith(group.headline) else lines
     while lines and not lines[0].strip():
         lines = lines[1:]

@@ -209,7 +209,7 @@ def analyse(entry: WorkspaceEntry, texts: Mapping[Path, str], before: Analysis |
     loader = _loader(before.catalogs if before is not None else {}, catalogs)
     request = CompileRequest(root, release=entry.release, loader=loader)
     made = compile(request)
-    result = check_compiled(request, made, CheckRules(ValidatorSettings(cel_problem=cel_problem)))
+    result = check_compiled(request, made, CheckRules(ValidatorSettings(cel_problem=cel_problem), remedies=_SECONDS))
     files = made.inputs.files | {each.location.path for each in result.diagnostics if each.location is not None}
     given = MappingProxyType(dict(texts))
     now = Analysis(entry, result.diagnostics, made, frozenset(files), given, catalogs, given)
@@ -250,6 +250,8 @@ def _loader(before: Mapping[str, LoadedCatalog], now: dict[str, LoadedCatalog]) 
     return load
 
 
+_SECONDS = 2.0
+"""How much CPU the search for changes may take each time that somebody types."""
 _QUOTES = "\"'"
 
 
@@ -306,9 +308,20 @@ def findings_by_file(
                         for text, place in diagnostic.related
                         if (there := _span(place, analysis, lines, ())) is not None
                     )
-                    finding = EditorFinding(span, diagnostic, rule_page(diagnostic.code), related)
+                    finding = EditorFinding(
+                        span, _with_places(diagnostic, analysis), rule_page(diagnostic.code), related
+                    )
                     by_file.setdefault(span.path, {})[finding] = None
     return {path: tuple(findings) for path, findings in by_file.items()}
+
+
+def _with_places(diagnostic: Diagnostic, analysis: Analysis) -> Diagnostic:
+    """A finding whose fix names files as the editor does, without one that makes a file."""
+    fix = diagnostic.fix
+    if fix is None or not all(change.before for change in fix.changes):
+        return diagnostic._replace(fix=None)
+    changes = (change._replace(path=str(analysis.place_of(change.path))) for change in fix.changes)
+    return diagnostic._replace(fix=fix._replace(changes=tuple(changes)))
 
 
 def _span(

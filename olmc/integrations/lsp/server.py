@@ -20,7 +20,7 @@ from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
-from olmc.compiler.output.messages import clean
+from olmc.compiler.output.messages import clean, replaced
 from olmc.integrations.lsp import answers
 from olmc.integrations.lsp.findings import (
     NOTHING,
@@ -42,7 +42,7 @@ from olmc.integrations.lsp.findings import (
     root_of,
     span_of,
 )
-from olmc.k8s.diagnostics import RuleTag, Severity
+from olmc.k8s.diagnostics import Fix, RuleTag, Severity
 from olmc.k8s.lean import regex
 from olmc.version import __version__
 
@@ -339,6 +339,8 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
         span = Span(path, *(offset_at(lines, position, encoding) for position in here))
         actions = []
         for finding in by_place(done.findings, span):
+            if finding.diagnostic.fix is not None:
+                actions.append(_proven(finding, finding.diagnostic.fix, done, encoding))
             for number, fix in enumerate(fixes_of(finding, lines.text)):
                 edit = types.TextEdit(_range(lines, fix.span, encoding), fix.after)
                 actions.append(
@@ -351,6 +353,18 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
                     )
                 )
         return actions
+
+
+def _proven(finding: EditorFinding, fix: Fix, done: Compiled, encoding: str) -> types.CodeAction:
+    """The change that cures a finding, which may be one of several files."""
+    changes: dict[str, list[types.TextEdit]] = {}
+    for path, line, deleted, inserted in replaced(fix):
+        lines = types.Range(types.Position(line - 1, 0), types.Position(line - 1 + deleted, 0))
+        changes.setdefault(Path(path).as_uri(), []).append(types.TextEdit(lines, inserted))
+    return types.CodeAction(
+        title=fix.title, kind=types.CodeActionKind.QuickFix, diagnostics=[_diagnostic(finding, done, encoding)],
+        edit=types.WorkspaceEdit(changes=changes),
+    )  # fmt: skip
 
 
 def _word(text: str, offset: int) -> Span:

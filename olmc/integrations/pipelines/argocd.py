@@ -24,7 +24,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GroupKind, KubernetesObject, Rendered, gvk_of, object_key
 from olmc.k8s.strconv import full_kube_version
 from olmc.resources import schema
-from olmc.review.explain.left_out import incomplete
+from olmc.review.explain.left_out import incomplete, output_left_out
 from olmc.targets.pipeline import compile
 
 # The settings of a rendering by the names of `schemas/render.schema.json`, wherever they come from.
@@ -120,8 +120,6 @@ def find_misspelt(settings: Mapping[str, Any], compilation: Compilation) -> Iter
 
 def empty_output(compilation: Compilation, path: str, hint: str) -> Diagnostic:
     """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
-    from olmc.review.explain.left_out import output_left_out
-
     settled = compilation.settled
     reason = output_left_out([(settled.cluster, compilation.options)]) if settled is not None else None
     problem, there_is = reason if reason is not None else ("", "")

@@ -16,9 +16,10 @@ from ruamel.yaml.events import (
 )
 
 from olmc.k8s.diagnostics import DecodeFailure, Report
+from olmc.k8s.yaml.construct import compose, construct
 from olmc.k8s.yaml.document import MAX_DEPTH
 from olmc.k8s.yaml.lines import PlainValues, UnusualError
-from olmc.k8s.yaml.problems import PARSE_ERRORS, parse
+from olmc.k8s.yaml.problems import PARSE_ERRORS, parse, syntax_error
 
 
 def event_values(path: str, text: str, report: Report, *, pure: bool = False) -> list[Any]:
@@ -88,8 +89,6 @@ def construct_plainly(stream: Iterable[Any]) -> list[Any]:
 
 
 def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list[Any]:
-    from olmc.k8s.yaml.construct import compose, construct
-
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)
     except PARSE_ERRORS as error:
@@ -99,7 +98,5 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
 
 
 def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:
-    from olmc.k8s.yaml.problems import syntax_error
-
     diagnostic = syntax_error(path, text, error, pure=pure)
     report.add(diagnostic.caused_by(DecodeFailure(diagnostic.message)))

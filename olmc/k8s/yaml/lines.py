@@ -247,12 +247,21 @@ class PlainValues(dict[str, Any]):
         return value
 
 
+_MOST_LINES = 100_000
+
+
 class Lines(dict[str, Line]):
     """Lines, each taken apart once."""
 
     def __init__(self) -> None:
         super().__init__()
         self.plain = PlainValues()
+
+    def drop_surplus(self) -> None:
+        """Forget all lines if they are more than what pays for their memory."""
+        if len(self) > _MOST_LINES:
+            self.clear()
+            self.plain.clear()
 
     def __missing__(self, line: str) -> Line:
         text = line.lstrip(" ")
@@ -421,8 +430,8 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
-def read_lines(text: str) -> list[Any]:
-    """The values of the documents of a stream, or UnusualError.
+def read_lines(text: str, known: Lines | None = None) -> list[Any]:
+    """The values of the documents of a stream, or UnusualError; `known` are the lines of texts like it.
 
     Reading spends its time in this loop, so it calls functions of ours only for what is in few lines, and asks the
     commonest question first. `node` is the list or mapping being filled, which stands at the column `indent`, `stack`
@@ -430,7 +439,7 @@ def read_lines(text: str) -> list[Any]:
     which the next line may carry on.
     """
     lines = split_lines(text)
-    known = Lines()
+    known = known if known is not None else Lines()
     documents: list[Any] = []
     stack: list[tuple[int, Any]] = []
     node: Any = documents

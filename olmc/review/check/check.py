@@ -7,23 +7,37 @@ import posixpath
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cmp_to_key, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.api import NO_INPUTS, Compilation, emptiness
 from olmc.compiler.catalogs.content import check_content
+from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
-from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
+from olmc.compiler.load.files import (
+    Folder,
+    ScannedFolder,
+    check_update_graphs,
+    git_ignore_lines,
+    ignore_lines,
+    no_folder,
+    read_text,
+    scan_everything,
+    scan_workspace,
+)
 from olmc.compiler.load.repository import RepositoryCluster
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.compiler.load.suppressions import entries as configured
 from olmc.compiler.load.workspace import WorkspaceSettings, load
+from olmc.compiler.load.workspace_files import applied_of, left_out_in
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
+from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.resolver.predicates import cel_problem as problem_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
     Diagnostic,
@@ -45,6 +59,14 @@ from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
 from olmc.review.check.lints import olm_objects as ineffective
+from olmc.review.check.packages import (
+    BundleNames,
+    bundle_repository,
+    dependent_parts,
+    folders_at,
+    tree_of,
+    without_folders,
+)
 from olmc.review.check.repository import (
     CompiledRepository,
     cluster_findings,
@@ -55,9 +77,10 @@ from olmc.review.check.repository import (
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
 from olmc.review.diagnose.bundles import numbers_without_quotes
-from olmc.review.diagnose.diagnosis import Scene
-from olmc.review.diagnose.engine import diagnose
+from olmc.review.diagnose.diagnosis import Diagnosis, Scene
+from olmc.review.diagnose.engine import diagnose, explained, scene_of
 from olmc.review.diagnose.engine import findings as diagnosed
+from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.left_out import findings, left_out_of
 from olmc.review.rules.catalogue import all_rules, code_start
 from olmc.targets.pipeline import compile
@@ -96,12 +119,10 @@ def older_bundles(workspace: Workspace) -> tuple[Bundle, ...]:
         version = tolerant_or_none(Csv(bundle.csv.object).version)
         if version is not None:
             versions[bundle.package].append((version, bundle))
-    older = (
-        bundle
-        for listed in versions.values()
-        for version, bundle in listed
-        if any(version.compare(other) < 0 for other, _ in listed)
-    )
+    older: list[Bundle] = []
+    for listed in versions.values():
+        newest = max((version for version, _ in listed), key=cmp_to_key(Version.compare))
+        older += (bundle for version, bundle in listed if version.compare(newest) < 0)
     return tuple(sorted(older, key=lambda bundle: bundle.directory))
 
 
@@ -112,22 +133,28 @@ def without_bundles(workspace: Workspace, bundles: Iterable[Bundle]) -> Workspac
     return workspace._replace(bundles=kept)
 
 
-def is_in(diagnostic: Diagnostic, bundles: Iterable[Bundle]) -> bool:
-    """Whether a finding is about a file of one of the bundles."""
-    path = diagnostic.location.path if diagnostic.location is not None else None
-    folders = (f"{bundle.directory}/" if bundle.directory else "" for bundle in bundles)
-    return path is not None and any(path.startswith(folder) for folder in folders)
+def in_bundles(bundles: Iterable[Bundle]) -> Callable[[Diagnostic], bool]:
+    """Return a function that tells whether a finding is about a file of one of the bundles."""
+    folders = frozenset(bundle.directory for bundle in bundles)
+
+    def is_in(diagnostic: Diagnostic) -> bool:
+        if diagnostic.location is None or not folders:
+            return False
+        parts = diagnostic.location.path.split("/")
+        return any("/".join(parts[:number]) in folders for number in range(len(parts)))
+
+    return is_in
 
 
 def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[Diagnostic, ...]:
     """Findings as they concern whoever only installs the bundles: what the validators warn of, and only the author can
     mend, is a remark."""
-    bundles = (*workspace.bundles.values(), *workspace.vendored.values())
+    is_of_bundle = in_bundles((*workspace.bundles.values(), *workspace.vendored.values()))
     return tuple(
         diagnostic._replace(severity=Severity.INFO)
         if diagnostic.severity is Severity.WARNING
         and not _OF_AUTHORS.isdisjoint(diagnostic.tags)
-        and is_in(diagnostic, bundles)
+        and is_of_bundle(diagnostic)
         else diagnostic
         for diagnostic in diagnostics
     )
@@ -262,7 +289,7 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 class CheckInput(NamedTuple):
     """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
-    `objects` is what was rendered."""
+    `objects` is what was rendered, and `diagnoses` are those of the compilation if they were made."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
@@ -271,6 +298,7 @@ class CheckInput(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     objects: tuple[Rendered, ...] = ()
     extensions: tuple[ExtensionOutcome, ...] = ()
+    diagnoses: tuple[Diagnosis, ...] | None = None
 
 
 class CheckScope(NamedTuple):
@@ -288,8 +316,9 @@ class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not reported, since a revision has them. `clusters`
-    are those of a repository.
+    since there is a newer version; `known` how many findings are not reported, since a revision has them; `unchanged`
+    how many packages equal those of the revision, so that olmc does not read them. `clusters` are those of a
+    repository.
     """
 
     root: Path
@@ -301,6 +330,7 @@ class CheckResult(NamedTuple):
     older: int = 0
     known: int = 0
     clusters: tuple[RepositoryCluster, ...] = ()
+    unchanged: int = 0
 
     @property
     def failed(self) -> bool:
@@ -314,6 +344,25 @@ class CheckResult(NamedTuple):
         return f"<CheckResult: {', '.join(shown) or 'nothing found'}>"
 
 
+class CheckedPart(NamedTuple):
+    """What was found in a part of a directory, before olmc.yaml's suppressions are judged and what is left out counts.
+
+    `failed`: an error stopped the compilation. `has_others`: it has manifests, catalogs, or vendored content beside its
+    bundles. `left_out` may be applied by a tool or not, and `inputs` are the files that decide that.
+    """
+
+    found: tuple[Diagnostic, ...]
+    suppressed: tuple[Diagnostic, ...] = ()
+    used: frozenset[Suppression] = frozenset()
+    bundles: int = 0
+    older: int = 0
+    failed: bool = False
+    left_out: tuple[LeftOut, ...] = ()
+    inputs: Inputs = NO_INPUTS
+    names: BundleNames = BundleNames()
+    has_others: bool = False
+
+
 def check_directory(
     root: Path,
     compiled: CheckInput,
@@ -321,26 +370,48 @@ def check_directory(
     options: Options = DEFAULTS,
     given: frozenset[str] = frozenset(),
     scope: CheckScope = DEFAULT_SCOPE,
+    tree: ScannedFolder | None = None,
 ) -> CheckResult:
-    """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
+    """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`.
+
+    `tree` is its tree, if it was scanned.
+    """
     if no_folder(root):
         return CheckResult(root, compiled.diagnostics)
+    part = check_part(root, compiled, settings, options, given, scope, tree)
+    return join_parts(root, [part], compiled.left_out, settings, options, given)
+
+
+def check_part(
+    root: Path,
+    compiled: CheckInput,
+    settings: ValidatorSettings,
+    options: Options,
+    given: frozenset[str],
+    scope: CheckScope,
+    tree: ScannedFolder | None = None,
+) -> CheckedPart:
+    """Check the part of the directory `root` that is `tree`, by default all of it, which was compiled already."""
     config = read_config(root, Report())
     ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
+    tree = tree if tree is not None and tree.ignored == ignored else scan_workspace(root, ignored)
+    if tree.is_cut:
+        return CheckedPart(compiled.diagnostics, compiled.suppressed, failed=True)
     workspace = compiled.workspace
     if workspace is None:
         # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
-        request = CompileRequest(root, Options(kube_version=""))
+        request = CompileRequest(root, Options(kube_version=""), tree=tree)
         workspace = load(request, Report(), WorkspaceSettings(ignored, indexing))
     older = older_bundles(workspace) if not scope.all_versions else ()
+    is_older = in_bundles(older)
     is_author = is_of_author(workspace) if scope.author is None else scope.author
     graphs = Report()  # of all versions
     check_update_graphs(root, workspace, indexing, graphs)
     whole, workspace = workspace, without_bundles(workspace, older)
     of_compiler = (*compiled.diagnostics, *compiled.suppressed)
-    report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
+    report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_older(each)])
     apart = {bundle.directory for bundle in older}
-    validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
+    validated = validate(root, workspace, settings, report, apart=apart, folder=tree.folder)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
     report.found.extend(graphs.found)
@@ -350,24 +421,66 @@ def check_directory(
         report.found.extend(finding for *_, finding in numbers_without_quotes(workspace))
     else:
         scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
-        for diagnostic in diagnosed(diagnose(scene)):
-            if not is_in(diagnostic, older):
+        diagnoses = compiled.diagnoses if compiled.diagnoses is not None else diagnose(scene)
+        report = Report(list(explained(report, diagnoses)))
+        for diagnostic in diagnosed(diagnoses):
+            if not is_older(diagnostic):
                 report.add(diagnostic)
     done = apply_suppressions(root, report, config)
-    left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
-    kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])
+    kept = Report(list(done.kept if is_author else for_users(done.kept, workspace)))
     # After an error much was not looked at, so that no suppression can be called unused.
     if not report.failed:
-        suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
-        used, looked_for = done.used | left.used, _looked_for(settings, effective)
+        suppressions = tuple(collect_suppressions(root, {}, tree.folder.walk()))
         counted = {(each.code, each.location) for each in report if isinstance(each.cause, FurtherFindings)}
         # Of findings that are only counted nobody knows which are accepted.
-        used |= {each for each in suppressions if (each.code, Location(each.place.path)) in counted}
-        for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
-            if not is_in(diagnostic, older):
+        used = done.used | {each for each in suppressions if (each.code, Location(each.place.path)) in counted}
+        for diagnostic in _check_suppressions(root, suppressions, used, _looked_for(settings, effective)):
+            if not is_older(diagnostic):
                 kept.add(diagnostic)
-    suppressed = (*done.suppressed, *left.suppressed)
-    return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out, older=len(older))
+    names = BundleNames(
+        frozenset(whole.bundles),
+        frozenset(name for bundle in whole.bundles.values() for name in _replaced_by(bundle)),
+        frozenset(bundle.package for bundle in whole.bundles.values()),
+    )
+    has_others = bool(whole.manifests or whole.catalogs or whole.vendored or whole.repository)
+    return CheckedPart(
+        tuple(kept), done.suppressed, done.used, validated.bundles, len(older), report.failed, names=names,
+        has_others=has_others,
+    )  # fmt: skip
+
+
+def _replaced_by(bundle: Bundle) -> Iterator[str]:
+    csv = Csv(bundle.csv.object)
+    yield csv.replaces
+    skips = csv.spec.get("skips")
+    yield from (name for name in skips if isinstance(name, str)) if isinstance(skips, list) else ()
+
+
+def join_parts(
+    root: Path,
+    parts: Sequence[CheckedPart],
+    left_out: tuple[LeftOut, ...],
+    settings: ValidatorSettings,
+    options: Options,
+    given: frozenset[str],
+    *,
+    is_whole: bool = True,
+) -> CheckResult:
+    """The result for the directory `root`, parts of which were checked, and in which `left_out` is left out; with
+    `is_whole` these are all parts."""
+    config = read_config(root, Report())
+    left = apply_suppressions(root, findings(left_out), config, commented=False)
+    kept = Report([*(each for part in parts for each in part.found), *left.kept])
+    suppressed = tuple(each for part in parts for each in part.suppressed)
+    if is_whole and not any(part.failed for part in parts):
+        used = left.used.union(*(part.used for part in parts))
+        looked_for = _looked_for(settings, options_from(config, options, given))
+        for diagnostic in _check_suppressions(root, configured(config), used, looked_for):
+            kept.add(diagnostic)
+    return CheckResult(
+        root, tuple(kept), sum(part.bundles for part in parts), (*suppressed, *left.suppressed), left_out=left_out,
+        older=sum(part.older for part in parts),
+    )  # fmt: skip
 
 
 def check_clusters(
@@ -512,12 +625,14 @@ def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
 
 class CheckRules(NamedTuple):
     """What a check asks for: the settings of the validators, what is looked at, and the beginnings of the codes that
-    are selected and ignored."""
+    are selected and ignored; `remedies` is how many seconds of CPU it may take to find
+    changes that cure what is diagnosed."""
 
     settings: ValidatorSettings
     scope: CheckScope = DEFAULT_SCOPE
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    remedies: float = 0
 
 
 def check(
@@ -537,9 +652,117 @@ def check(
         raise ValueError(f"there is no optional validator {unknown[0]}")
     settings = ValidatorSettings(names, cel_problem=cel_problem)
     rules = CheckRules(settings, CheckScope(author, all_versions), tuple(select), tuple(ignore))
-    request = request_of(root, options, fields)
+    request = scanned(request_of(root, options, fields))
+    found = check_repository_of_bundles(request, rules)
+    if found is not None:
+        return found
     made = compile(request)
     return check_compiled(request, made, rules, emptiness(request.root, made))
+
+
+def scanned(request: CompileRequest) -> CompileRequest:
+    """Return a request with the tree of its directory."""
+    if request.part is not None or request.narrowing is not None or no_folder(request.root):
+        return request
+    return request._replace(tree=scan_workspace(request.root))
+
+
+class PackageTask(NamedTuple):
+    """A package of a repository of bundles to be checked: the request with its tree, and its tree with hidden folders;
+    the patterns of what is left out, and which of them are git's."""
+
+    request: CompileRequest
+    rules: CheckRules
+    everything: Folder
+    ignored: tuple[str, ...]
+    of_git: frozenset[str]
+
+    @property
+    def root(self) -> Path:
+        """The directory of the repository."""
+        return self.request.root
+
+
+def check_package(task: PackageTask) -> CheckedPart:
+    """Check a package of a repository of bundles."""
+    request, rules = task.request, task.rules
+    made = compile(request)
+    lenient = rules.settings._replace(modes_optional=made.options.descoped)
+    compiled = CheckInput(
+        made.workspace, made.settled, made.diagnostics, made.suppressed, (), made.objects, made.extensions
+    )
+    part = check_part(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)
+    if made.failed:
+        return part
+    left = left_out_in(request.root, task.everything, made.inputs, task.ignored, task.of_git)
+    return part._replace(left_out=left, inputs=Inputs(made.inputs.files - made.inputs.content))
+
+
+def check_each_package(tasks: Iterable[PackageTask]) -> Iterator[CheckedPart]:
+    """Check packages of a repository of bundles one by one."""
+    return map(check_package, tasks)
+
+
+def check_repository_of_bundles(
+    request: CompileRequest, rules: CheckRules,
+    check_each: Callable[[Sequence[PackageTask]], Iterable[CheckedPart]] = check_each_package,
+    changed: frozenset[str] | None = None,
+) -> CheckResult | None:  # fmt: skip
+    """Check a repository of bundles package by package; None for any other directory.
+
+    Memory holds one package at a time. `check_each` checks packages in the order given. An error in a package stops
+    the compilation of this package alone. `changed` are the folders of the packages to check, None for all of them.
+    """
+    root, tree = request.root, request.tree
+    if tree is None or request.beside is not None or request.release is not None:
+        return None
+    if changed is None and not has_many_packages(tree.folder):
+        return None
+    config = read_config(root, Report())
+    if config.get("ignore"):
+        tree = scan_workspace(root, tuple(config["ignore"]))
+    repository = bundle_repository(root, tree)
+    if repository is None:
+        return None
+    request = request._replace(stage=str)
+    author = rules.scope.author if rules.scope.author is not None else False
+    rules = rules._replace(scope=rules.scope._replace(author=author))
+    of_git = git_ignore_lines(root, tree.folder)
+    ignored = (*of_git, *tree.ignored, *ignore_lines(root))
+    packages = tuple(folder for folder in repository.packages if changed is None or folder.path in changed)
+    folders = frozenset(folder.path for folder in packages)
+    if changed is None:
+        everything = scan_everything(root)
+        hidden = {folder.path: folder for folder in folders_at(everything, folders)}
+    else:
+        everything, hidden = Folder("", (), ()), {path: scan_everything(root, path) for path in folders}
+
+    def task(tree: ScannedFolder, everything: Folder) -> PackageTask:
+        return PackageTask(request._replace(tree=tree), rules, everything, ignored, frozenset(of_git))
+
+    def task_of(packages: Sequence[Folder]) -> PackageTask:
+        part = ScannedFolder(tree_of(packages), tree.ignored)
+        return task(part, tree_of([hidden[package.path] for package in packages]))
+
+    rest = check_package(task(repository.rest, without_folders(everything, folders)))
+    if rest.has_others or rest.names.bundles:
+        return None
+    parts = list(check_each([task_of([package]) for package in packages]))
+    together = dependent_parts([part.names for part in parts])
+    if together:
+        again = [task_of([packages[number] for number in numbers]) for numbers in together]
+        alone = frozenset(range(len(parts))).difference(*together)
+        parts = [*(parts[number] for number in sorted(alone)), *check_each(again)]
+    names = frozenset().union(*(part.names.packages for part in parts))
+    if any(part.has_others for part in parts) or (changed is None and len(names) < 2):
+        return None
+    parts.append(rest)
+    inputs = Inputs(frozenset().union(*(part.inputs.files for part in parts)))
+    left = sorted((left for part in parts for left in part.left_out), key=lambda left: (left.location, left.reason))
+    left_out = applied_of(root, tuple(left), inputs)
+    found = join_parts(root, parts, left_out, rules.settings, request.options, request.fixed, is_whole=changed is None)
+    found = found._replace(unchanged=len(repository.packages) - len(packages))
+    return select_findings(found, rules.select, rules.ignore)
 
 
 def check_compiled(
@@ -555,12 +778,12 @@ def check_compiled(
     compiled = CheckInput(
         made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
     )
-    found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
+    if rules.remedies and not made.failed:
+        compiled = compiled._replace(diagnoses=with_fixes(request, made, diagnose(scene_of(made)), rules.remedies))
+    found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)
     return select_findings(found, rules.select, rules.ignore)
 
 
 def cel_problem(rule: str) -> str:
     """Return what is wrong with a CEL rule, "" for nothing."""
-    from olmc.compiler.resolver.predicates import cel_problem as problem_of  # takes its time to import
-
     return problem_of(rule)

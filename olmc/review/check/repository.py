@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.load.entries import Repository
-from olmc.compiler.load.repository import BuiltRepository, ClusterPart, build_repository
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.cluster import CatalogSource
 from olmc.compiler.rules.findings import building
 from olmc.compiler.rules.findings import vendor as vendor_rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, RuleTag, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Report, RuleTag, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey
 from olmc.k8s.yaml import at
@@ -65,11 +65,21 @@ def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> I
     has_variables = any(content.placement.destination.variables is not None for content in contents)
     for finding in found:
         is_open = has_variables and ("${" in finding.message or RuleTag.OPEN_VALUE in finding.tags)
-        if RuleTag.OF_REPOSITORY in finding.tags or is_open:
+        if RuleTag.OF_REPOSITORY in finding.tags or is_open or _is_merged_by_server(finding, contents):
             continue
         # A second group would stop the namespace.
         is_elsewhere = RuleTag.GROUP_UNSEEN in finding.tags and not cluster.part.cluster.names
         yield finding._replace(hint=_NO_GROUP_HINT) if is_elsewhere else finding
+
+
+def _is_merged_by_server(finding: Diagnostic, contents: Sequence[EntryContent]) -> bool:
+    """Whether a finding is about the copy of an object that kubectl apply keeps, and no tool that applies it does."""
+    path = finding.location.path if finding.location is not None else ""
+    if not isinstance(finding.cause, OversizedAnnotations) or not path:
+        return False
+    holders = [each for each in contents if any(m.source.path == path for m in each.found.manifests)]
+    appliers = [each.placement.entry.appliers for each in holders]
+    return all(several and all(applier.is_server_side for applier in several) for several in appliers)
 
 
 def merged(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from olmc.k8s.api.restmapper import resources_outside_namespaces
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, Place, close_matches, join_limited
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import PolicyRule, mapping, mappings, name_of, text
-from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at, locate, located
 from olmc.k8s.yaml.edit import value_of
 from olmc.review.diagnose import rules
@@ -143,17 +144,20 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     csvs = [Csv(bundle.csv.object, bundle.csv.source) for _, bundle in sorted(scene.workspace.bundles.items())]
     packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
     listed = _listed_names(scene)
+    of_package = defaultdict[str, list[Csv]](list)
+    for csv in csvs:
+        of_package[packages.get(csv.name, "")].append(csv)
+    names_of = {package: {csv.name for csv in versions} for package, versions in of_package.items()}
+    replaced = {name for csv in csvs for name in (csv.replaces, *_skips(csv))}
     for csv in csvs:
         package = packages.get(csv.name, "")
         if csv.replaces and csv.replaces == csv.name:
             place = at(csv.source, "spec", "replaces")
             yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
             continue
-        same = [other for other in csvs if packages.get(other.name) == package and other.name != csv.name]
-        names = {other.name for other in same}
-        if not csv.replaces or csv.replaces in names or csv.replaces in listed or not same:
+        if not csv.replaces or csv.replaces in names_of[package] or csv.replaces in listed:
             continue
-        replaced = {name for other in csvs for name in (other.replaces, *_skips(other))}
+        same = [other for other in of_package[package] if other.name != csv.name]
         own = tolerant_or_none(csv.version)
         left = [other for other in same if other.name not in replaced and _is_older(other.version, own)]
         left = [other for other in left if not _covers(csv, other.version)]
@@ -186,8 +190,6 @@ def _is_older(version: str, than: Any) -> bool:
 
 
 def _covers(csv: Csv, version: str) -> bool:
-    from olmc.k8s.semver import range_or_none
-
     covered, own = range_or_none(csv.annotations.get("olm.skipRange", "")), tolerant_or_none(version)
     return covered is not None and own is not None and covered.contains(own)
 

@@ -35,7 +35,13 @@ class NewDocument(NamedTuple):
     text: str
 
 
-Edit = FieldEdit | NewDocument
+class RemovedDocument(NamedTuple):
+    """A document that is taken out of its file, with its comments."""
+
+    source: Source
+
+
+Edit = FieldEdit | NewDocument | RemovedDocument
 
 
 class RemedyCandidate(NamedTuple):

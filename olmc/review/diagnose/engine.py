@@ -8,7 +8,8 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine
-from olmc.k8s.diagnostics import Diagnostic
+from olmc.compiler.rules.findings.reconcile import HELD_BACK, NOT_SATISFIABLE
+from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diagnose import bundles, failures, gitops, upgrades, workloads
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
@@ -46,17 +47,39 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
     """The rows of a status, each with the diagnoses of its operator among what is missing."""
     grouped = by_operator(found)
     return tuple(
-        row._replace(missing=(*row.missing, *_lines(row, own)), is_stalled=any(each.stalls for each in own))
+        row._replace(
+            missing=(*row.missing, *_lines(row, own)),
+            causes=tuple(dict.fromkeys(each.finding.message for each in own if _explains(each, row))),
+            remedy=next((fix.title for each in grouped.get(name, ()) if (fix := each.finding.fix) is not None), ""),
+            is_stalled=any(each.stalls for each in own),
+        )
         for row in rows
-        for own in (grouped.get(NamespacedName(row.namespace, row.package), ()),)
+        for name in (NamespacedName(row.namespace, row.package),)
+        for own in ([each for each in grouped.get(name, ()) if not is_shown(each, name)],)
     )
 
 
+def _explains(diagnosis: Diagnosis, row: OperatorStatus) -> bool:
+    """Whether a diagnosis is the reason of what a row shows, and not only a remark about its operator."""
+    return diagnosis.of_resolution or diagnosis.finding.severity is Severity.FAILURE or not row.missing
+
+
+def is_shown(diagnosis: Diagnosis, row: NamespacedName) -> bool:
+    """Whether a row shows a diagnosis already: one of another operator that blocks it, it does not."""
+    return diagnosis.is_shown and diagnosis.culprit in (None, row)
+
+
 def _lines(row: OperatorStatus, found: Sequence[Diagnosis]) -> Iterator[ExplanationLine]:
-    known = {line.text for line in row.missing}
     for diagnosis in found:
-        if not diagnosis.is_shown:
-            yield from (line for line in diagnosis.lines() if line.text not in known)
+        yield from _news(diagnosis, row.missing)
+
+
+def _news(diagnosis: Diagnosis, known: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:
+    """The lines of a diagnosis without those that are known, also where they go on with a reason."""
+    begun = [line.text for line in known]
+    for line in diagnosis.lines():
+        if not any(line.text == text or line.text.startswith(f"{text} in ") for text in begun):
+            yield line
 
 
 def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluster: Cluster) -> tuple[WhyAnswer, ...]:
@@ -65,15 +88,16 @@ def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluste
 
 
 def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> Iterator[ExplanationLine]:
-    name, known = NamespacedName(answer.what.namespace, answer.what.name), {line.text for line in answer.lines}
+    name = NamespacedName(answer.what.namespace, answer.what.name)
     row = None
     if answer.what.kind == "Subscription" and name in cluster.subscriptions:
         row = row_of(cluster.subscriptions[name])
     elif answer.what.kind == CSV_KIND and name in cluster.csvs:
         row = operator_of(cluster.csvs[name], cluster)
     for diagnosis in found:
-        if not diagnosis.is_shown and (answer.what in diagnosis.objects or row in diagnosis.operators):
-            yield from (line for line in diagnosis.lines() if line.text not in known)
+        is_about = answer.what in diagnosis.objects or row in diagnosis.operators
+        if is_about and (row is None or not is_shown(diagnosis, row)):
+            yield from _news(diagnosis, answer.lines)
 
 
 def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) -> Iterator[ResolutionHop]:
@@ -81,10 +105,47 @@ def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) 
     grouped = by_operator(found)
     for hop in hops:
         causes = grouped.get(NamespacedName(hop.namespace, hop.operator), ()) if hop.before == hop.after else ()
-        texts = [each.finding.message for each in causes if each.of_resolution]
+        # A row has the reason of an upgrade that is held back already.
+        texts = [each.finding.message for each in causes if each.of_resolution and each.finding.code != HELD_BACK.code]
         yield hop._replace(why=texts[0]) if texts else hop
 
 
 def findings(found: Iterable[Diagnosis]) -> Iterator[Diagnostic]:
     """The diagnoses as findings of a check, without those that the compiler or a lint reports already."""
     return (diagnosis.finding for diagnosis in found if not diagnosis.is_told)
+
+
+def explained(reported: Iterable[Diagnostic], found: Iterable[Diagnosis]) -> tuple[Diagnostic, ...]:
+    """The findings of the compiler, each that a diagnosis explains with its way out."""
+    findings = list(reported)
+    for diagnosis in (each for each in found if each.is_told):
+        number = next((number for number, each in enumerate(findings) if _is_same(each, diagnosis)), None)
+        if number is None:
+            number = next((number for number, each in enumerate(findings) if _is_of_namespace(each, diagnosis)), None)
+        if number is not None:
+            findings[number] = _with_way_out(findings[number], diagnosis)
+    return tuple(findings)
+
+
+def _is_same(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
+    own = diagnosis.finding
+    return (reported.code, reported.location) == (own.code, own.location)
+
+
+def _is_of_namespace(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
+    """Whether a finding is that nothing is installed in a namespace of a diagnosis."""
+    namespaces = {each.namespace for each in diagnosis.operators}
+    return reported.code == NOT_SATISFIABLE.code and any(
+        f"namespace {each}:" in reported.message for each in namespaces
+    )
+
+
+def _with_way_out(reported: Diagnostic, diagnosis: Diagnosis) -> Diagnostic:
+    own = diagnosis.finding
+    fix = reported.fix or own.fix
+    if _is_same(reported, diagnosis):
+        return reported._replace(hint=own.hint, fix=fix)
+    # A failure of the resolver has the derivation of it; what the diagnoses of upgrades find is not in that.
+    lines = [*([f"{own.message.rstrip('.')}."] if not diagnosis.is_shown else []), *own.hint.splitlines()]
+    known = reported.hint.splitlines()
+    return reported._replace(hint="\n".join((*known, *(line for line in lines if line not in known))), fix=fix)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 
 from olmc.compiler.model.cluster import CsvState, NamespacedName, Subscription
 from olmc.compiler.model.operators import OperatorGroup
-from olmc.compiler.reconcile.diagnose import place_of
+from olmc.compiler.olm.facts import real_csvs
+from olmc.compiler.reconcile.diagnose import place_of, several_groups
+from olmc.compiler.reconcile.unresolved import unread_csv
 from olmc.compiler.reconcile.ways_out import group_way_out, supported_modes
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.k8s.diagnostics import POSSIBLE, close_matches
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, ObjectKey
 from olmc.k8s.yaml import at, dump_one
 from olmc.review.diagnose import rules
@@ -19,18 +22,23 @@ from olmc.review.diagnose.diagnosis import (
     FieldEdit,
     NewDocument,
     RemedyCandidate,
+    RemovedDocument,
     Scene,
     operator_of,
     row_of,
 )
+from olmc.review.diagnose.upgrades import missed_by
 
 _MOST = 3
+_OF_TARGETS = frozenset({"UnsupportedOperatorGroup", "NoTargetNamespaces"})
+# What stands behind a key as it is written, as far as it can be a number or a boolean.
+_SCALAR = regex(r"[A-Za-z0-9.+-]+(?=[ \t]*(?:$|[#,}\]]))")
 
 
 def unsuited_groups(scene: Scene) -> Iterator[Diagnosis]:
-    """CSVs whose install modes do not suit their OperatorGroup (R-CSV-8)."""
+    """CSVs whose install modes do not suit their OperatorGroup, or whose group has no targets (R-CSV-8)."""
     for _, member in sorted(scene.cluster.members.items()):
-        if member.phase != "Failed" or member.reason != "UnsupportedOperatorGroup" or member.group is None:
+        if member.phase != "Failed" or member.reason not in _OF_TARGETS or member.group is None:
             continue
         finding = compiler_rules.GROUP_FAILURE.finding(
             place_of(member), csv=member.csv.name, namespace=member.csv.namespace, reason=member.reason,
@@ -52,7 +60,40 @@ def _of_modes(member: CsvState, group: OperatorGroup) -> Iterator[RemedyCandidat
         yield RemedyCandidate(f"Remove spec.{' and spec.'.join(fields)} from OperatorGroup {name}", edits)
     if "OwnNamespace" in modes:
         edit = FieldEdit(source, ("spec", "targetNamespaces"), (group.namespace,))
-        yield RemedyCandidate(f"Set spec.targetNamespaces: [{group.namespace}] in OperatorGroup {name}", (edit,))
+        selector = (FieldEdit(source, ("spec", "selector"), None),) if "selector" in fields else ()
+        text = f"Set spec.targetNamespaces: [{group.namespace}] in OperatorGroup {name}"
+        yield RemedyCandidate(f"{text}{', without its selector' if selector else ''}", (edit, *selector))
+
+
+def second_groups(scene: Scene) -> Iterator[Diagnosis]:
+    """Namespaces with several OperatorGroups, in which nothing is installed (R-CSV-4)."""
+    for finding, groups in several_groups(scene.cluster):
+        namespace = groups[0].namespace
+        candidates = tuple(
+            RemedyCandidate(f"Remove OperatorGroup {namespace}/{group.name}", (RemovedDocument(group.source),))
+            for group in reversed(groups)
+            if group.source is not None
+        )
+        rows = [row_of(each) for each in scene.cluster.subscriptions.within(namespace).values()]
+        rows += [operator_of(csv, scene.cluster) for csv in real_csvs(scene.cluster, namespace)]
+        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", candidates, is_told=True)
+
+
+def unread_texts(scene: Scene) -> Iterator[Diagnosis]:
+    """CSVs with a value that YAML reads as a number or a boolean, where OLM wants a text (R-CAT-654)."""
+    for namespace, done in scene.settled.rounds.items():
+        for error in done.unreadable:
+            source = error.content.csv.source
+            lines = source.text.splitlines()
+            place = at(source, *error.keys)
+            line = lines[place.line - 1] if place is not None and 0 < place.line <= len(lines) else ""
+            written = _SCALAR.match(line, place.column - 1) if place is not None and error.cause is not None else None
+            if written is None:
+                continue
+            edit = FieldEdit(source, error.keys, written[0])
+            rows = tuple(map(row_of, scene.cluster.subscriptions.within(namespace).values()))
+            candidates = (RemedyCandidate(f'Write "{written[0]}" in quotes in {source.path}', (edit,)),)
+            yield Diagnosis(unread_csv(error), rows, "", candidates, is_told=True)
 
 
 def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
@@ -88,39 +129,69 @@ def _new_groups(namespace: str, path: str) -> Iterator[RemedyCandidate]:
         yield RemedyCandidate(f"Add an OperatorGroup for {of} in {path}", (NewDocument(path, dump_one(group)),))
 
 
+class _Wrong(NamedTuple):
+    """A field of a Subscription that asks for what is not there: of what it is missing, and what there is."""
+
+    field: str
+    written: str
+    where: str
+    known: tuple[str, ...]
+    meant: tuple[str, ...]
+
+
 def misspelt_names(scene: Scene) -> Iterator[Diagnosis]:
-    """Subscriptions that ask for a package or a channel which their catalog does not have (R-CAT-571)."""
+    """Subscriptions that ask for a package, a channel or a version which their catalog does not have (R-CAT-571)."""
     for name, subscription in sorted(scene.cluster.subscriptions.items()):
-        catalog = scene.cluster.catalogs.get(subscription.catalog)
-        content = catalog.catalog if catalog is not None else None
-        if subscription.failure is None or subscription.installed or not content or subscription.source is None:
+        if subscription.failure is None or subscription.installed or subscription.source is None:
             continue
-        if content.problem or not content.packages:
-            continue  # a catalog that can't be read is at fault, and not who asks it
-        package = content.packages.get(subscription.package)
-        field = "name" if package is None else "channel"
-        written = subscription.package if package is None else subscription.channel
-        known = list(content.packages) if package is None else list(package.channels)
-        if not written or written in known:
+        wrong = _wrong_field(scene, subscription)
+        if wrong is None:
             continue
-        meant = close_matches(written, known, _MOST, POSSIBLE)
-        if package is not None and not meant:
-            meant = [package.default_channel, *sorted(set(known) - {package.default_channel})][:_MOST]
         finding = rules.NOT_IN_CATALOG.finding(
-            at(subscription.source, "spec", field), name=name, field=field, written=written,
-            catalog=subscription.catalog.name, known=", ".join(known[:_MOST]) or "nothing",
+            at(subscription.source, "spec", wrong.field), name=name, field=wrong.field, written=wrong.written,
+            where=wrong.where, known=", ".join(wrong.known[:_MOST]) or "nothing", missed=missed_by(scene, subscription),
         )  # fmt: skip
-        candidates = tuple(
+        candidates = [
             RemedyCandidate(
-                f"Set spec.{field}: {each} in Subscription {name}",
-                (FieldEdit(subscription.source, ("spec", field), each),),
+                f"Set spec.{wrong.field}: {each} in Subscription {name}",
+                (FieldEdit(subscription.source, ("spec", wrong.field), each),),
             )
-            for each in meant
-        )
+            for each in wrong.meant
+        ]
+        if wrong.field == "startingCSV":
+            edit = FieldEdit(subscription.source, ("spec", wrong.field), None)
+            candidates.append(RemedyCandidate(f"Remove spec.startingCSV from Subscription {name}", (edit,)))
         key = ObjectKey(OLM_GROUP, "Subscription", *name)
         others = scene.cluster.subscriptions.within(name.namespace).values()
         rows = tuple(dict.fromkeys((row_of(subscription), *map(row_of, others))))
-        yield Diagnosis(finding, rows, "", candidates, (key,), row_of(subscription), is_told=True)
+        yield Diagnosis(finding, rows, "", tuple(candidates), (key,), row_of(subscription), is_told=True)
+
+
+def _wrong_field(scene: Scene, subscription: Subscription) -> _Wrong | None:
+    catalog = scene.cluster.catalogs.get(subscription.catalog)
+    content = catalog.catalog if catalog is not None else None
+    if not content or content.problem or not content.packages:
+        return None  # a catalog that can't be read is at fault, and not who asks it
+    package = content.packages.get(subscription.package)
+    if package is None:
+        known = tuple(content.packages)
+        where = f"catalog {subscription.catalog.name}"
+        return _Wrong("name", subscription.package, where, known, _alike(subscription.package, known))
+    if subscription.channel and subscription.channel not in package.channels:
+        known = (package.default_channel, *sorted(set(package.channels) - {package.default_channel}))
+        meant = _alike(subscription.channel, known) or known[:_MOST]
+        return _Wrong("channel", subscription.channel, f"package {package.name}", known, meant)
+    channel = package.channels.get(subscription.channel or package.default_channel)
+    entries = tuple(entry.name for entry in channel.entries) if channel is not None else ()
+    if channel is not None and subscription.starting_csv and subscription.starting_csv not in entries:
+        where = f"channel {channel.name} of package {package.name}"
+        meant = _alike(subscription.starting_csv, entries)[:1]
+        return _Wrong("startingCSV", subscription.starting_csv, where, entries, meant)
+    return None
+
+
+def _alike(written: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(close_matches(written, known, _MOST, POSSIBLE))
 
 
 def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
@@ -147,5 +218,5 @@ def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
 
 
 FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
-    unsuited_groups, missing_groups, misspelt_names, wrong_pins_of_extensions,
+    unsuited_groups, missing_groups, second_groups, unread_texts, misspelt_names, wrong_pins_of_extensions,
 )  # fmt: skip

@@ -17,13 +17,12 @@ from pathlib import Path
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
-from olmc.compiler.migration import FileChange, as_patch
-from olmc.k8s.diagnostics import Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, RefusedObject, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
 from olmc.k8s.yaml import dump_one
-from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block
-from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate
+from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block, without_document
+from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate, RemovedDocument
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.status import OperatorStatus, operators
@@ -71,13 +70,15 @@ class _Before(NamedTuple):
     found: Sequence[Diagnosis]
 
 
-def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis]) -> RemedySearch:
-    """Try the candidates of diagnoses, those of each in their order until one is proven."""
+def search(
+    request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], seconds: float = MOST_SECONDS
+) -> RemedySearch:
+    """Try the candidates of diagnoses, those of each in their order until one is proven, for some seconds of CPU."""
     waiting = [diagnosis for diagnosis in found if diagnosis.candidates]
     if not waiting or not request.root.is_dir():
         return RemedySearch((), not waiting)
     tried: list[Remedy] = []
-    until = time.process_time() + MOST_SECONDS
+    until = time.process_time() + seconds
     before = _Before(request, _rows(done), found)
     for diagnosis in waiting:
         for candidate in diagnosis.candidates:
@@ -90,6 +91,22 @@ def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis
     return RemedySearch(tuple(tried))
 
 
+def with_fixes(
+    request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], seconds: float = MOST_SECONDS
+) -> tuple[Diagnosis, ...]:
+    """The diagnoses, each that a change of files cures with the first proven one."""
+    proven = {remedy.diagnosis: remedy for remedy in search(request, done, found, seconds).proven()}
+    return tuple(_with_fix(diagnosis, proven.get(diagnosis)) for diagnosis in found)
+
+
+def _with_fix(diagnosis: Diagnosis, remedy: Remedy | None) -> Diagnosis:
+    if remedy is None:
+        return diagnosis
+    finding, title = diagnosis.finding, remedy.candidate.text
+    hint = "\n".join(filter(None, (finding.hint, f"`olmc fix` cures it: {title}.")))
+    return diagnosis._replace(finding=finding._replace(hint=hint, fix=Fix(title, remedy.changes)))
+
+
 def applicable(
     request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], chosen: Sequence[Remedy]
 ) -> tuple[Remedy, ...]:
@@ -98,7 +115,7 @@ def applicable(
     Each one was compiled alone. Two of them may change one file, or undo each other.
     """
     try:
-        changes = merged(chosen)
+        changes = merged(request.root, chosen)
     except EditError:
         return tuple(chosen[:1])
     if len(chosen) > 1:
@@ -113,7 +130,7 @@ def _compiled_with(request: CompileRequest, changes: Sequence[FileChange]) -> Co
     copy of too many files."""
     if all(change.before and change.after for change in changes):
         texts = {request.root / change.path: change.after for change in changes}
-        return compile(request._replace(root=with_unsaved(request.root, texts)))
+        return compile(request._replace(root=with_unsaved(request.root, texts), tree=None))
     if not _is_small(request.root):
         raise EditError("the workspace has too many files to try a new one in a copy")
     with _copied(request.root) as copy:  # folders are listed as they are on the disk
@@ -121,7 +138,7 @@ def _compiled_with(request: CompileRequest, changes: Sequence[FileChange]) -> Co
             path = copy / change.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(change.after, encoding="utf-8")
-        return compile(request._replace(root=copy))
+        return compile(request._replace(root=copy, tree=None))
 
 
 @contextmanager
@@ -145,10 +162,21 @@ def _is_small(root: Path) -> bool:
 def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> Remedy:
     try:
         changes = changes_of(before.request.root, candidate.edits)
-        is_proven = bool(changes) and _cures(diagnosis, before, _compiled_with(before.request, changes))
+        after = _compiled_with(before.request, changes) if changes else None
+        # A group that the API server refuses is to be corrected, and not to get another one beside it.
+        hides = after is not None and _adds(candidate) and any(map(_is_refused_group, after.diagnostics))
+        is_proven = after is not None and not hides and _cures(diagnosis, before, after)
     except EditError:
         return Remedy(diagnosis, candidate, (), is_proven=False)
     return Remedy(diagnosis, candidate, changes, is_proven)
+
+
+def _adds(candidate: RemedyCandidate) -> bool:
+    return any(isinstance(edit, NewDocument) for edit in candidate.edits)
+
+
+def _is_refused_group(finding: Diagnostic) -> bool:
+    return isinstance(finding.cause, RefusedObject) and finding.cause.kind == "OperatorGroup"
 
 
 def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
@@ -156,10 +184,9 @@ def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
     if after.failed or after.settled is None:
         return False
     rows = _rows(after)
-    for key, row in before.rows.items():
-        now = rows.get(key)
-        if _runs(row) and (now is None or not _runs(now)):
-            return False
+    running = {(row.namespace, row.package) for row in rows.values() if _runs(row)}
+    if any(_runs(row) and (row.namespace, row.package) not in running for row in before.rows.values()):
+        return False
     wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
     if not wanted or not all(_runs(row) and not row.fails for row in wanted):
         return False
@@ -200,7 +227,8 @@ def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
             continue
         if before[path] != edit.source.text:
             raise EditError(f"{path} is not what was compiled")
-        after[path] = edited(edit, edit.source._replace(text=after[path])).text
+        source = edit.source._replace(text=after[path])
+        after[path] = without_document(source) if isinstance(edit, RemovedDocument) else edited(edit, source).text
     return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
 
 
@@ -254,17 +282,13 @@ def _value(source: Source, keys: Iterable[str | int]) -> Mapping[str, object]:
     return value
 
 
-def merged(remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:
-    """The changes of several remedies together. Raises EditError where two of them change one document."""
-    changes: dict[str, FileChange] = {}
-    for remedy in remedies:
-        for change in remedy.changes:
-            if change.path in changes and changes[change.path] != change:
-                raise EditError(f"{change.path} is changed by two remedies")
-            changes[change.path] = change
-    return tuple(changes[path] for path in sorted(changes))
-
-
-def patch_of(remedies: Iterable[Remedy]) -> Iterator[str]:
-    """The patches of remedies, one after the other."""
-    yield from (as_patch(remedy.changes) for remedy in remedies)
+def merged(root: Path, remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:
+    """The changes of several remedies together. Raises EditError where they can't be made together."""
+    if len(remedies) == 1:
+        return remedies[0].changes
+    edits = [edit for remedy in remedies for edit in remedy.candidate.edits]
+    # A document that is taken out changes the numbers of those behind it.
+    last = [edit for edit in edits if isinstance(edit, RemovedDocument)]
+    last.sort(key=lambda edit: (edit.source.path, edit.source.document), reverse=True)
+    first = [edit for edit in edits if not isinstance(edit, RemovedDocument)]
+    return changes_of(root, dict.fromkeys((*first, *last)))

@@ -45,10 +45,9 @@ SECOND_PROVIDER = Rule(
     "OLMC804",
     Severity.FAILURE,
     "A second package with the same API",
-    "Subscription {name} stops namespace {namespace}: {new} provides {api}, as the installed {csv} does, and a "
+    "Subscription {name} stops namespace {namespace}: {new} provides {api}, as {there} does, and a "
     "namespace can have only one{missed}",
-    "Remove Subscription {name}. To switch to {package}, remove Subscription {old} and delete its CSV {csv}; the CRDs "
-    "and their objects stay.",
+    "{way}",
     "Only one operator of a namespace may provide an API (R-CAT-544). All Subscriptions of the namespace are resolved "
     "together, so that the others get no upgrade either.",
 )
@@ -167,8 +166,8 @@ REMOVAL_HANGS = Rule(
 NOT_IN_CATALOG = Rule(
     "OLMC822",
     Severity.FAILURE,
-    "A package or a channel that the catalog does not have",
-    "Subscription {name} asks for {field} {written}, which catalog {catalog} does not have; it has {known}",
+    "A package, a channel or a version that the catalog does not have",
+    "Subscription {name} asks for {field} {written}, which {where} does not have; it has {known}{missed}",
     "Correct spec.{field} of Subscription {name}.",
     "All Subscriptions of a namespace are resolved together: one that asks for what no catalog has stops the others.",
 )

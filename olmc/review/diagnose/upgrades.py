@@ -9,18 +9,23 @@ from olmc.compiler.model.catalog import Property, of_package
 from olmc.compiler.model.cluster import InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import package_of, real_csvs
+from olmc.compiler.olm.profiles.data import init_command
+from olmc.compiler.reconcile.diagnose import unseen_catalog
+from olmc.compiler.reconcile.unresolved import held_finding
 from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
-from olmc.k8s.diagnostics import join_limited
-from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
+from olmc.k8s.diagnostics import Diagnostic, close_matches, join_limited
+from olmc.k8s.lean import regex
+from olmc.k8s.objects import GVK, OLM_GROUP, CatalogKey, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
 from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
-from olmc.review.explain.provenance import APPROVAL, plan_of
+from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
 from olmc.review.explain.resolution import channel_entries
 from olmc.review.graph.upgrade_graph import upgrade_graph
 
 _MOST = 3
+_NUMBERED = regex("([a-z]+)([0-9]+)")
 _APPROVE = '--type merge -p \'{"spec":{"approved":true}}\''
 
 
@@ -139,13 +144,22 @@ def _near_misses(entries: Sequence[Entry], csv: Csv) -> Iterator[str]:
             if known is not None and _differ_in_prerelease(version, known) and version.compare(known) > 0:
                 yield (
                     f"Prereleases compare as text where they have letters, so {csv.version} is newer than "
-                    f"{entry.version}; write them with a dot before the number, as rc.10."
+                    f"{entry.version}{_prerelease_way(version, known)}."
                 )
         elif entry.replaces:
             yield f"{entry.name} replaces {entry.replaces}, and not {csv.name}."
         is_older = version is not None and known is not None and version.compare(known) > 0
         if version is not None and known is not None and is_older and not _differ_in_prerelease(version, known):
             yield f"{entry.version} is older than {csv.version}, and OLM never goes back."
+
+
+def _prerelease_way(one: Version, other: Version) -> str:
+    """What helps against two prereleases in the wrong order, such as rc9 and rc10; "" where it is no number."""
+    names = [_NUMBERED.fullmatch(each.prerelease or "") for each in (one, other)]
+    matches = [match for match in names if match is not None]
+    if len(matches) < 2 or matches[0][1] != matches[1][1]:
+        return "; only replaces or skips leads on from it"
+    return f"; write them with a dot before the number, as {matches[1][1]}.{matches[1][2]}"
 
 
 def _differ_in_prerelease(one: Version, other: Version) -> bool:
@@ -186,6 +200,15 @@ def _is_current(plan: InstallPlan, scene: Scene) -> bool:
     return any(
         subscription.plan == plan.name for subscription in scene.cluster.subscriptions.within(plan.namespace).values()
     )
+
+
+def held_back(scene: Scene) -> Iterator[Diagnosis]:
+    """Upgrades that would break something, or lack what they require (R-CAT-546, R-CAT-547)."""
+    for name, held in held_upgrades(scene.settled).items():
+        subscription = scene.cluster.subscriptions.get(name)
+        if subscription is not None:
+            key = ObjectKey(OLM_GROUP, "Subscription", *name)
+            yield Diagnosis(held_finding(name.namespace, held), (row_of(subscription),), objects=(key,), is_told=True)
 
 
 def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
@@ -258,19 +281,45 @@ def _deletion(csv: Csv) -> str:
 
 
 def second_providers(scene: Scene) -> Iterator[Diagnosis]:
-    """Subscriptions that want a second provider of an API that an installed operator has (R-CAT-544)."""
+    """Subscriptions that want a second provider of an API that an installed operator has, or one that another
+    Subscription asks for (R-CAT-544)."""
     cluster = scene.cluster
-    for name, subscription in sorted(cluster.subscriptions.items()):
-        if subscription.failure is None or subscription.installed:
+    waiting = {
+        name: each for name, each in sorted(cluster.subscriptions.items()) if each.failure and not each.installed
+    }
+    offered = {name: _offered(scene, each) for name, each in waiting.items()}
+    for name, subscription in waiting.items():
+        installed = [
+            csv for csv in real_csvs(cluster, name.namespace) if package_of(csv.object) != subscription.package
+        ]
+        shared = [(csv, api.key) for csv in installed for api in csv.owned_apis if api.key in offered[name]]
+        if shared:
+            yield _second_provider(scene, subscription, *shared[0], offered[name][shared[0][1]])
             continue
-        offered = {_api(prop.value): entry.name for entry in channel_entries(cluster, subscription)
-                   for prop in entry.properties if prop.type == "olm.gvk"}  # fmt: skip
-        for csv in real_csvs(cluster, name.namespace):
-            shared = [api.key for api in csv.owned_apis if api.key in offered]
-            if not shared or package_of(csv.object) == subscription.package:
-                continue
-            yield _second_provider(scene, subscription, csv, shared[0], offered[shared[0]])
-            break
+        for other in (each for each in waiting if each.namespace == name.namespace and each > name):
+            both = [api for api in offered[name] if api in offered[other]]
+            if both and waiting[other].package != subscription.package:
+                yield _both_new(scene, subscription, waiting[other], both[0], offered[name][both[0]])
+                break
+
+
+def _offered(scene: Scene, subscription: Subscription) -> dict[GVK, str]:
+    """The APIs that every entry of a channel provides, with the name of its head: another entry is no way out."""
+    entries = tuple(channel_entries(scene.cluster, subscription))
+    apis = [{_api(prop.value) for prop in entry.properties if prop.type == "olm.gvk"} for entry in entries]
+    head = next((entry.name for entry in _heads(entries)), "")
+    return dict.fromkeys(sorted(set.intersection(*apis)), head) if apis else {}
+
+
+def _both_new(scene: Scene, one: Subscription, other: Subscription, api: GVK, new: str) -> Diagnosis:
+    finding = rules.SECOND_PROVIDER.finding(
+        at(one.source, "spec", "name"), name=one.name, namespace=one.name.namespace, new=new, api=_shown(api),
+        there=f"{other.package} of Subscription {other.name}", missed=missed_by(scene, one),
+        way=f"Remove Subscription {one.name} or {other.name}, or move one to a namespace of its own.",
+    )  # fmt: skip
+    here = scene.cluster.subscriptions.within(one.name.namespace).values()
+    keys = tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in (one, other))
+    return Diagnosis(finding, tuple(map(row_of, here)), objects=keys, is_told=True)
 
 
 def _api(value: object) -> GVK:
@@ -282,11 +331,11 @@ def _second_provider(scene: Scene, subscription: Subscription, csv: Csv, api: GV
     cluster, namespace = scene.cluster, subscription.name.namespace
     here = cluster.subscriptions.within(namespace).values()
     old = next((str(each.name) for each in here if each.installed == csv.name), f"of {csv.name}")
-    missed = [upgrade for each in here if (upgrade := next_version(scene, each))]
     finding = rules.SECOND_PROVIDER.finding(
-        at(subscription.source, "spec", "name"), name=subscription.name, namespace=namespace, new=new, csv=csv.name,
-        api=_shown(api), package=subscription.package, old=old,
-        missed=f"; {_listed(missed)} is not installed until then" if missed else "",
+        at(subscription.source, "spec", "name"), name=subscription.name, namespace=namespace, new=new,
+        api=_shown(api), there=f"the installed {csv.name}", missed=missed_by(scene, subscription),
+        way=f"Remove Subscription {subscription.name}. To switch to {subscription.package}, remove Subscription {old} "
+        f"and delete its CSV {csv.name}; the CRDs and their objects stay.",
     )  # fmt: skip
     return Diagnosis(
         finding,
@@ -308,40 +357,92 @@ def next_version(scene: Scene, subscription: Subscription) -> str:
     return next((entry.name for entry in _heads(entries)), "")
 
 
-def waiting_bystanders(scene: Scene, blamed: Iterable[NamespacedName]) -> Iterator[tuple[Subscription, str]]:
-    """The Subscriptions of namespaces that can't be resolved which ask for nothing wrong, each with the upgrade that it
-    misses."""
-    for namespace, package in dict.fromkeys(blamed):
-        for subscription in scene.cluster.subscriptions.within(namespace).values():
-            upgrade = next_version(scene, subscription)
-            if subscription.package != package and upgrade:
-                yield subscription, upgrade
+def missed_by(scene: Scene, culprit: Subscription) -> str:
+    """What the other Subscriptions of a namespace miss while one keeps it from being resolved, "" for nothing."""
+    here = scene.cluster.subscriptions.within(culprit.name.namespace).values()
+    others = [each for each in here if each.name != culprit.name]
+    missed = [upgrade for each in others if (upgrade := next_version(scene, each))]
+    missed += [each.package for each in others if not each.installed]
+    return f"; {_listed(missed)} is not installed until then" if missed else ""
 
 
 def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
-    """Subscriptions to a catalog that is in another namespace than they say (R-CAT-501)."""
+    """Subscriptions to a catalog that is in another namespace than they say, that has another name, or that their
+    namespace does not see (R-CAT-501)."""
     cluster = scene.cluster
     for name, subscription in sorted(cluster.subscriptions.items()):
         key = subscription.catalog
-        if subscription.installed or not key.name or key in cluster.catalogs:
+        if subscription.installed or not key.name:
             continue
-        there = sorted(other.namespace for other in cluster.catalogs if other.name == key.name)
-        seen = [each for each in there if each in (name.namespace, scene.options.global_catalog_namespace)]
-        if not there:
-            continue
-        best = (seen or there)[0]
-        place = at(subscription.source, "spec", "sourceNamespace")
+        seen_from = (name.namespace, scene.options.global_catalog_namespace)
+        if key in cluster.catalogs:
+            found = _unseen_catalog(scene, subscription, seen_from) if key.namespace not in seen_from else None
+        else:
+            found = _catalog_elsewhere(scene, subscription, seen_from)
+        if found is not None:
+            objects = (ObjectKey(OLM_GROUP, "Subscription", *name),)
+            row = row_of(subscription)
+            yield Diagnosis(found[0], (row,), "", found[1], objects, row, is_told=True)
+
+
+def _unseen_catalog(
+    scene: Scene, subscription: Subscription, seen_from: tuple[str, str]
+) -> tuple[Diagnostic, tuple[RemedyCandidate, ...]]:
+    source, key = scene.cluster.catalogs[subscription.catalog], subscription.catalog
+    finding = unseen_catalog(subscription, seen_from[1])
+    candidates = []
+    for namespace in dict.fromkeys((seen_from[1], seen_from[0])):
+        if source.source is not None and subscription.source is not None:
+            edits = (
+                FieldEdit(source.source, ("metadata", "namespace"), namespace),
+                _edit(subscription, ("spec", "sourceNamespace"), namespace),
+            )
+            candidates.append(RemedyCandidate(f"Move CatalogSource {key.name} to namespace {namespace}", edits))
+    return finding, tuple(candidates)
+
+
+def _alike_catalogs(scene: Scene, subscription: Subscription, seen_from: tuple[str, str]) -> list[CatalogKey]:
+    """The catalogs that a Subscription may mean by a name that none has: they have its package. One of the platform is
+    in the cluster, and no slip."""
+    key = subscription.catalog
+    if init_command(key.name, key.namespace):
+        return []
+    having = {
+        name.name: name
+        for name, source in scene.cluster.catalogs.items()
+        if name.namespace in seen_from and any(of_package(source.entries, subscription.package))
+    }
+    return [having[name] for name in close_matches(key.name, sorted(having), 1)]
+
+
+def _catalog_elsewhere(
+    scene: Scene, subscription: Subscription, seen_from: tuple[str, str]
+) -> tuple[Diagnostic, tuple[RemedyCandidate, ...]] | None:
+    catalogs, key, name = scene.cluster.catalogs, subscription.catalog, subscription.name
+    there = sorted(other.namespace for other in catalogs if other.name == key.name)
+    alike = _alike_catalogs(scene, subscription, seen_from)
+    if there:
+        best = next((each for each in there if each in seen_from), there[0])
         finding = rules.CATALOG_ELSEWHERE.finding(
-            place, name=name, catalog=key.name, asked=key.namespace or "(none)", there=" and ".join(there), first=best
-        )
-        candidates: tuple[RemedyCandidate, ...] = ()
-        if subscription.source is not None:
-            edit = _edit(subscription, ("spec", "sourceNamespace"), best)
-            candidates = (RemedyCandidate(f"Set spec.sourceNamespace: {best} in Subscription {name}", (edit,)),)
-        yield Diagnosis(
-            finding, (row_of(subscription),), "", candidates, (ObjectKey(OLM_GROUP, "Subscription", *name),),
-            row_of(subscription), is_told=True,
+            at(subscription.source, "spec", "sourceNamespace"), name=name, catalog=key.name,
+            asked=key.namespace or "(none)", there=" and ".join(there), first=best,
         )  # fmt: skip
+        edits = {"sourceNamespace": best}
+    elif alike:
+        meant = alike[0]
+        finding = rules.NOT_IN_CATALOG.finding(
+            at(subscription.source, "spec", "source"), name=name, field="source", written=key.name,
+            where="the workspace", known=meant.name, missed=missed_by(scene, subscription),
+        )  # fmt: skip
+        edits = {"source": meant.name, "sourceNamespace": meant.namespace}
+    else:
+        return None
+    if subscription.source is None:
+        return finding, ()
+    changed = {field: value for field, value in edits.items() if subscription.spec.get(field) != value}
+    text = " and ".join(f"spec.{field}: {value}" for field, value in changed.items())
+    fields = tuple(_edit(subscription, ("spec", field), value) for field, value in changed.items())
+    return finding, (RemedyCandidate(f"Set {text} in Subscription {name}", fields),)
 
 
 def crds_alone(scene: Scene) -> Iterator[Diagnosis]:
@@ -398,4 +499,4 @@ def _crd_alone(subscription: Subscription, entry: Entry, api: GVK, crd: Rendered
     return Diagnosis(finding, (row_of(subscription),), objects=(key,))
 
 
-FINDERS = (stranded, held_by_manual, ignored_pins, orphans, second_providers, catalogs_elsewhere, crds_alone)
+FINDERS = (stranded, held_back, held_by_manual, ignored_pins, orphans, second_providers, catalogs_elsewhere, crds_alone)

@@ -50,6 +50,7 @@ from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, g
 from olmc.k8s.yaml import Document, read
 from olmc.k8s.yaml.pieces import Known, read_pieces
 from olmc.k8s.yaml.split import Head, head_of, split_documents
+from olmc.review.diff.extensions import edited_csvs, has_stuck, kept_back_objects
 from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, may_lack, submodules, with_path, write_tree
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.premises import (
@@ -63,6 +64,7 @@ from olmc.review.diff.premises import (
 )
 from olmc.review.diff.settings import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.review.explain.left_out import SettledCompilation
+from olmc.review.explain.provenance import APPROVAL
 
 # Renderings: a file, or a folder of files, with objects as they are, such as `olmc render` writes them.
 #
@@ -443,7 +445,6 @@ def _waits(before: _MadeSide, after: _MadeSide) -> bool:
     """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
     if before.side.settled is None and after.side.settled is None:
         return False
-    from olmc.review.explain.provenance import APPROVAL  # with the resolver
 
     known = before.state.objects if before.state is not None else {}
     was, now = (side.settled.cluster.plans if side.settled is not None else {} for side in (before.side, after.side))
@@ -501,7 +502,6 @@ def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: 
     held nothing before."""
     if after.state is None or after.compilation is None or after.side.settled is None:
         return None
-    from olmc.review.diff.extensions import edited_csvs, has_stuck, kept_back_objects  # with the resolver
 
     edited = edited_csvs(before.compilation, after.compilation) if before.compilation is not None else ()
     if not edited and not has_stuck(after.side):

@@ -15,6 +15,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.both_sides import read_sides
 from olmc.review.diff.compare import Difference, compare, with_approval, with_kept_back
 from olmc.review.diff.crd_kinds import SEVERITY_WORDS, DiffChange
+from olmc.review.diff.outputs import as_json, as_markdown
 from olmc.review.diff.premises import Premises
 from olmc.review.diff.settings import Kinds, Sides
 from olmc.targets.pipeline import compile
@@ -101,8 +102,6 @@ def difference_of(reading: Sides, *, formats: bool = False, show_secrets: bool =
 
 def write(difference: Difference, output: str, *, color: bool = False, everything: bool = False) -> str:
     """Return a difference as text, with or without color and all changes, or as markdown, json or html."""
-    from olmc.review.diff.outputs import as_json, as_markdown
-
     match output:
         case "json":
             return as_json(difference)

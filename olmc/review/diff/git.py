@@ -15,12 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from olmc.compiler.load.bundles import BUNDLE_FOLDERS, LEAST_PACKAGES
+from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, spec_of
+from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, scan, spec_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.workspace import installs_nothing
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
@@ -197,19 +200,30 @@ def may_lack(asked: Revision, there: Revision) -> bool:
     return top is not None and (top / (there.path or "")).exists()
 
 
-def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+class Extent(NamedTuple):
+    """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
+    With `without_idle_bundles` the bundles of a repository of bundles are left out if nothing there installs one.
+    `only` are the files and folders below the path that are needed, () for all."""
+
+    may_be_absent: bool = False
+    without_idle_bundles: bool = False
+    only: tuple[str, ...] = ()
+
+
+def write_tree(
+    revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False, extent: Extent | None = None
+) -> Path | None:
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
-    None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
-    does not have is an empty folder. Raises GitError, also for what can't be written.
+    None, with the reason in `report`, when there is nothing to write. Raises GitError, also for what can't be written.
     """
     try:
-        return _written(revision, target, report, may_be_absent=may_be_absent)
+        return _written(revision, target, report, extent or Extent(may_be_absent))
     except OSError as error:
         raise GitError(error.strerror or str(error)) from error
 
 
-def _written(revision: Revision, target: Path, report: Report, *, may_be_absent: bool) -> Path | None:
+def _written(revision: Revision, target: Path, report: Report, extent: Extent) -> Path | None:
     path = revision.path or ""
     # To git, a revision that begins with a dash would be an option.
     if revision.ref.startswith("-") or not revision.ref:
@@ -227,7 +241,7 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
     name = path.rstrip("/").rpartition("/")[2] or "repository"
     place = target / (name if _is_plain(name) else "folder")
     if obj is None:
-        if not may_be_absent:
+        if not extent.may_be_absent:
             report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
             return None
         place.mkdir()
@@ -235,7 +249,7 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
     if _git("cat-file", "-t", obj).strip() == b"blob":
         _write_files([_TreeEntry(_FILE, obj, 0, place.name)], target, revision, report)
         return place
-    entries = _entries(obj, revision, report, 0)
+    entries = _entries(obj, revision, report, 0, extent.only)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     if not _fits(entries, "", report):
@@ -245,8 +259,30 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
-    _write(entries, place, revision, report)
+    bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
+    of_bundles = [entry for entry in entries if _is_in(entry.path, bundles)]
+    _write([entry for entry in entries if not _is_in(entry.path, bundles)], place, revision, report)
+    if of_bundles:
+        packages = {posixpath.dirname(bundle) for bundle in bundles}
+        if len(packages) < LEAST_PACKAGES or not installs_nothing(place, scan(place, Report())):
+            _write(of_bundles, place, revision, report)
     return place
+
+
+def _bundles_in(entries: Sequence[_TreeEntry]) -> frozenset[str]:
+    """The folders of bundles that a revision has."""
+    folders = {posixpath.dirname(entry.path) for entry in entries}
+    first, second = (
+        {posixpath.dirname(folder) for folder in folders if posixpath.basename(folder) == name}
+        for name in BUNDLE_FOLDERS
+    )
+    return frozenset((first & second) - {""})
+
+
+def _is_in(path: str, folders: frozenset[str]) -> bool:
+    """Whether a path is below one of the folders."""
+    parts = path.split("/") if folders else ()
+    return any("/".join(parts[:number]) in folders for number in range(1, len(parts)))
 
 
 def _top_below(target: Path) -> Path:
@@ -311,8 +347,6 @@ def _missing(top: Path, place: Path) -> Iterator[str]:
     for path in read_tree(kustomization, place).missing if kustomization is not None else ():
         yield path.relative_to(top).as_posix()
     if (place / CHART_FILE).is_file():
-        from olmc.compiler.load.charts import read_chart  # few folders are charts
-
         for dependency in read_chart(place, place).dependencies:
             if dependency.missing is not None and dependency.missing.is_relative_to(top):
                 yield dependency.missing.relative_to(top).as_posix()
@@ -331,6 +365,18 @@ def submodules(revision: Revision) -> Iterator[LeftOut]:
             yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, Unseen.SUBMODULE)
 
 
+def changed_paths(ref: str, root: Path) -> frozenset[str]:
+    """The files below a folder of the work tree that differ from a revision, and those that git does not know; raises
+    GitError."""
+    if ref.startswith("-"):
+        raise GitError(f"{ref} is no revision")
+    here = ("-C", os.fspath(root), "-c", "core.fsmonitor=false")  # which may be a program
+    shown = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
+    changed = _git(*here, "diff", *shown, ref, "--", ".")
+    unknown = _git(*here, "ls-files", "-z", "--others", "--", ".")
+    return frozenset(map(os.fsdecode, filter(None, (changed + unknown).split(b"\0"))))
+
+
 def folder_here() -> str:
     """The current directory from the top of its repository, "" for the top; raises GitError."""
     return os.fsdecode(_git("rev-parse", "--show-prefix").removesuffix(b"\n")).rstrip("/")
@@ -343,12 +389,14 @@ def top_of() -> Path | None:
     return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
 
 
-def _entries(tree: str, revision: Revision, report: Report, above: int | None = None) -> list[_TreeEntry]:
+def _entries(
+    tree: str, revision: Revision, report: Report, above: int | None = None, only: tuple[str, ...] = ()
+) -> list[_TreeEntry]:
     """The files, links and submodules below a tree; those that can't be written are reported and left out. Where
     `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
     entries = []
     deep: set[str] = set()
-    for entry in _entries_of(tree):
+    for entry in _entries_of(tree, only):
         short = within_depth(entry.path, above) if above is not None else entry.path
         if not _is_plain(entry.path):
             report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
@@ -362,11 +410,14 @@ def _entries(tree: str, revision: Revision, report: Report, above: int | None = 
     return entries
 
 
-def _entries_of(tree: str) -> Iterator[_TreeEntry]:
+def _entries_of(tree: str, only: tuple[str, ...] = ()) -> Iterator[_TreeEntry]:
     """All entries below a tree, by one line of git each: ten trees with ten names each for the next one are a small
     repository and more files than anybody can list."""
     # Its messages go to a file, as a pipe could fill up while nobody reads it.
-    with tempfile.TemporaryFile() as errors, _start([*_LISTING, tree], subprocess.DEVNULL, errors) as process:
+    with (
+        tempfile.TemporaryFile() as errors,
+        _start([*_LISTING, tree, *(("--", *only) if only else ())], subprocess.DEVNULL, errors) as process,
+    ):
         assert process.stdout is not None
         count, rest = 0, b""
         while piece := process.stdout.read(_PIECE):

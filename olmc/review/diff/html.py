@@ -33,11 +33,22 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.deltas import aligned
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.operators import operators
-from olmc.review.diff.outputs import ChangeLine, folded_text, heading, line_groups, review_sections, summary
+from olmc.review.diff.outputs import (
+    ChangeLine,
+    folded_text,
+    heading,
+    line_groups,
+    review_sections,
+    subject,
+    summary,
+    verdict,
+)
 from olmc.review.diff.permissions import Matrices, Matrix, access, matrices
 from olmc.review.diff.version_kinds import operator_added, operator_upgraded
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.webhooks import EVERYWHERE, WHERE_BOUND
+from olmc.review.graph.catalogs import channel_rows
+from olmc.review.graph.upgrade_graph import upgrade_graph
 
 
 class _Piece(NamedTuple):
@@ -108,9 +119,17 @@ class FrontSection(NamedTuple):
 
 
 def as_html(
-    difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "", pages: Sequence[PageLink] = ()
+    difference: Difference,
+    front: Sequence[FrontSection] = (),
+    *,
+    decision: str = "",
+    headline: str = "",
+    pages: Sequence[PageLink] = (),
 ) -> str:
-    """The page, with further sections in `front`, and above them `headline` and links to the `pages` beside it."""
+    """Return the page, with further sections in `front`.
+
+    Above them are the verdict (or the `decision` of a plan), the counts (or `headline`) and links to the `pages`.
+    """
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
@@ -121,8 +140,9 @@ def as_html(
     return environment.from_string(template_text("diff.html.j2")).render(
         old=clean(difference.old.name),
         new=clean(difference.new.name),
-        summary=summary(difference),
-        headline=headline,
+        subject=subject(difference),
+        verdict=decision or verdict(difference),
+        summary=headline or summary(difference),
         pages=pages,
         front=front,
         command="plan" if front else "diff",
@@ -190,9 +210,7 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def channel_picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.review.graph.catalogs import channel_rows
     from olmc.review.graph.svg import as_svg
-    from olmc.review.graph.upgrade_graph import upgrade_graph
 
     channel = subscription.channel or subscription.package.default_channel
     if channel not in subscription.package.channels:

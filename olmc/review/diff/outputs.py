@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -34,6 +34,7 @@ from olmc.review.diff.crd_kinds import (
     plain,
     shown,
 )
+from olmc.review.diff.version_kinds import operator_upgraded
 from olmc.review.rbac.risks import Level
 
 # Changes as the lines of a review: what breaks first, then the risks, then the rest by what it is about.
@@ -232,6 +233,82 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
     return first.message
 
 
+# The verdict: the first line of a difference in every format.
+
+_SUBJECT_WIDTH, _MOST_ADVICE = 44, 2
+_OF_CRDS = "compare your objects with the new schemas"
+_ADVICE: Mapping[str, str] = {
+    "PhaseChanged": "make the new version work",
+    "NotInstallable": "make the new version install",
+    "ResolutionFails": "make the Subscription resolve",
+    "PlanChanged": "make the InstallPlan succeed",
+    "OperatorUpgraded": "find a way to this version",
+    "OperatorRemoved": "check that the operator may go",
+    "InstallModeRemoved": "check the targets of the OperatorGroup",
+    "TargetsChanged": "check the targets of the OperatorGroup",
+    "ImmutableChanged": "restore the immutable fields",
+    "CrdRemoved": "save the objects of the removed CRDs",
+    "VersionRemoved": "move objects and clients to another version",
+    "VersionUnserved": "move clients to another version",
+    "StoredVersionChanged": "save what objects lose",
+    "PermissionGained": "check the new permissions",
+    "PermissionsGained": "check the new permissions",
+    "ImageChanged": "check where the images come from",
+    "WebhookAdded": "check the webhooks",
+    "WebhookChanged": "check the webhooks",
+    "WebhookRemoved": "check the webhooks",
+    "FailurePolicyChanged": "check the webhooks",
+    "SecurityChanged": "check the privileges of the pods",
+    "ApiAssumed": "install what it needs",
+    "RequirementAdded": "install what it needs",
+}
+"""What to do about changes of a kind; about others of CRDs `_OF_CRDS`, and about the rest to read them."""
+
+
+def subject(difference: Difference) -> str:
+    """Return the operator with both versions, "" where not exactly one operator is upgraded."""
+    upgrades = [change for change in difference.changes if change.kind is operator_upgraded and not change.later]
+    if len(upgrades) != 1:
+        return ""
+    values = upgrades[0].values
+    old, new = values["old_version"] or values["old"], values["new_version"] or values["new"]
+    return clean(f"{values['package']} {old} → {new}")[:_SUBJECT_WIDTH]
+
+
+def verdict(difference: Difference, space: int = 160, *, with_advice: bool = True) -> str:
+    """Return the decision in about `space` characters: how much breaks, how much is a risk, and the way out."""
+    count = len(difference.changes)
+    grave = [change for change in difference.changes if change.severity >= RISK]
+    if not count:
+        return "no change"
+    if not grave:
+        return f"no action needed ({count} change{'s' * (count != 1)})"
+    breaking = [change for change in grave if change.severity is BREAKING]
+    risks = [change for change in grave if change.severity is RISK]
+    critical = [change for change in risks if _level(change) is Level.CRITICAL]
+    parts = [_number(len(breaking), "breaking change"), _number(len(critical), "new critical permission")]
+    others = len(risks) - len(critical)
+    parts.append(_number(others, "more risk" if critical else "risk"))
+    counts = ", ".join(part for part in parts if part)
+    if not with_advice:
+        return counts
+    advice = list(dict.fromkeys(map(_advice, sorted(grave, key=lambda change: -change.severity))))
+    start = f"{counts}; before you merge: "
+    both = start + ", ".join(advice[:_MOST_ADVICE])
+    return both if len(both) <= space else start + advice[0]
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}" if count else ""
+
+
+def _advice(change: DiffChange) -> str:
+    if change.kind.name in _ADVICE:
+        return _ADVICE[change.kind.name]
+    of_schema = change.group is ChangeGroup.CRDS and change.severity is BREAKING
+    return _OF_CRDS if of_schema else "read the risks" if change.severity is RISK else "read what breaks"
+
+
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
 
@@ -301,13 +378,14 @@ class _TextSection(NamedTuple):
     weight: int
 
 
-def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
-    """The changes as lists: what breaks, what is a risk, then the rest by group, in at most `limit` characters.
+def as_markdown(difference: Difference, limit: int = LIMIT, *, is_part: bool = False) -> str:
+    """Return the verdict and the changes as lists: what breaks, the risks, then the rest by group.
 
-    Where not all fits, each section has its share, the graver the larger, and says how much of it is left out; the last
-    lines say how much that is in all.
+    The text has at most `limit` characters. Where not all fits, each section has its share, the graver the larger, and
+    says how much of it is left out; the last lines say how much that is in all. As a part of a plan (`is_part`), which
+    has the verdict itself, it begins with the counts.
     """
-    text = "\n".join((*_head(difference), ""))
+    text = "\n".join((*_head(difference, is_part=is_part), ""))
     sections = _sections(difference)
     full = [_section_text(section, section.groups) for section in sections]
     if len(text) + sum(map(len, full)) <= limit:
@@ -333,13 +411,17 @@ def _counted(groups: Iterable[LineGroup]) -> int:
     return sum(line.total for group in groups for line in group.lines)
 
 
-def _head(difference: Difference) -> Iterator[str]:
+def _head(difference: Difference, *, is_part: bool) -> Iterator[str]:
     old, new = (code(side.name) for side in (difference.old, difference.new))
-    yield f"### {old} → {new}: {summary(difference)}"
+    sides = f"{old} → {new}"
+    name = subject(difference)
+    if not is_part:
+        yield f"### {code(name) if name else sides}: {verdict(difference)}"
+        yield ""
     if difference.changes:
         counts = ((group.heading, len(difference.in_group(group))) for group in ChangeGroup)
-        yield ""
-        yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
+        by_group = " · ".join(f"{heading}: {count}" for heading, count in counts if count)
+        yield f"{f'{sides}: ' if name and not is_part else ''}{summary(difference)} ({by_group})"
     folded = folded_text(difference)
     if folded:
         yield ""

@@ -17,6 +17,7 @@ from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
 from olmc.compiler.reconcile.loop import home_of, supported_modes
 from olmc.k8s.api.restmapper import removal_of
+from olmc.k8s.api.validation.metadata import api_version_problems
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GVK, gvk_of, spec_of, text
@@ -157,7 +158,6 @@ def _waits(compilation: SettledCompilation) -> bool:
 
 def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[GVK]:
     """The kinds that operators require or bring objects of, and that nothing serves."""
-    from olmc.k8s.api.validation.metadata import api_version_problems
     from olmc.review.explain.resolution import api_of, gvk_of_api, required_apis, unserved  # as above
 
     assert compilation.settled is not None

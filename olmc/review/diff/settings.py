@@ -39,6 +39,7 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.deltas import deltas, path_text
 from olmc.review.diff.premises import Assumed
 from olmc.review.explain.left_out import SettledCompilation, left_out_of, rank
+from olmc.review.rules.catalogue import all_rules
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Catalog
@@ -288,6 +289,8 @@ def workspace_side(
     """
     config = read_config(path, Report())
     files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
+    if compilation.workspace is not None and compilation.workspace.has_idle_bundles:
+        files = (file for file in files if file not in compilation.inputs.content)
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
     # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
     commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
@@ -390,8 +393,6 @@ def _key(suppression: Suppression) -> tuple[str, str, str, str, str]:
 
 def _grave_codes() -> frozenset[str]:
     """The codes of findings that are more than warnings."""
-    from olmc.review.rules.catalogue import all_rules  # it imports every module of rules
-
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 
 

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, shares
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.diff.compare import Difference
-from olmc.review.diff.crd_kinds import (
-    BREAKING,
-    RISK,
-    SEVERITY_WORDS,
-    ChangeGroup,
-    DiffChange,
-    Message,
-    UntrustedText,
-    common_start,
-    plain,
-)
+from olmc.review.diff.crd_kinds import RISK, SEVERITY_WORDS, Message, UntrustedText, common_start, plain
 from olmc.review.diff.outputs import (
     LineGroup,
     ReviewSection,
@@ -29,11 +19,10 @@ from olmc.review.diff.outputs import (
     heading,
     line_groups,
     review_sections,
+    subject,
     summary,
+    verdict,
 )
-from olmc.review.diff.version_kinds import operator_upgraded
-from olmc.review.diff.webhooks import permission_gained
-from olmc.review.rbac.risks import Level
 
 MOST_LINES, WIDTH = 60, 160
 """How much of a review stands on a terminal, unless all is asked for."""
@@ -41,39 +30,11 @@ _NAME_WIDTH, _SIDE_WIDTH, _ITEM_WIDTH = 44, 40, 24
 _FRAME, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 3, 5, 6, 5
 """How many lines a section needs beside its changes (an empty one, the heading, what is left out), and with them."""
 _WEIGHTS = {"breaking": 12, "risk": 8}
-_MOST_KINDS, _MOST_ADVICE = 4, 2
+_MOST_KINDS = 4
 _ENDLESS = 1 << 62
 _MORE = regex(r" and ([0-9]+) more( place)?s?")
 _IN, _MORE_RULES = (" in the whole cluster", " in namespace ", " where the role is bound"), " and more"
 _CAPITAL = regex(r"(?<=[a-z])(?=[A-Z])")
-
-_OF_CRDS = "compare your objects with the new schemas"
-_ADVICE: Mapping[str, str] = {
-    "PhaseChanged": "make the new version work",
-    "NotInstallable": "make the new version install",
-    "ResolutionFails": "make the Subscription resolve",
-    "PlanChanged": "make the InstallPlan succeed",
-    "OperatorUpgraded": "find a way to this version",
-    "OperatorRemoved": "check that the operator may go",
-    "InstallModeRemoved": "check the targets of the OperatorGroup",
-    "TargetsChanged": "check the targets of the OperatorGroup",
-    "ImmutableChanged": "restore the immutable fields",
-    "CrdRemoved": "save the objects of the removed CRDs",
-    "VersionRemoved": "move objects and clients to another version",
-    "VersionUnserved": "move clients to another version",
-    "StoredVersionChanged": "save what objects lose",
-    "PermissionGained": "check the new permissions",
-    "PermissionsGained": "check the new permissions",
-    "ImageChanged": "check where the images come from",
-    "WebhookAdded": "check the webhooks",
-    "WebhookChanged": "check the webhooks",
-    "WebhookRemoved": "check the webhooks",
-    "FailurePolicyChanged": "check the webhooks",
-    "SecurityChanged": "check the privileges of the pods",
-    "ApiAssumed": "install what it needs",
-    "RequirementAdded": "install what it needs",
-}
-"""What to do about changes of a kind; about others of CRDs `_OF_CRDS`, and about the rest to read them."""
 
 
 class _Line(NamedTuple):
@@ -134,26 +95,20 @@ def _painted(line: _Line, paint: Paint) -> str:
 
 
 def _lines(difference: Difference, shape: _Shape) -> Iterator[_Line]:
-    head = headline(difference)
-    yield _Line(_fit(f"{head}: {verdict(difference, WIDTH - len(head) - 2)}", shape), "bold")
-    folded = folded_text(difference)
-    counted = f"({summary(difference)}; {_sides(difference, shape)}{'; ' if folded else ''}{folded})"
-    yield _Line(_fit(counted, shape), "faint")
+    sides = _sides(difference, shape)
+    name = subject(difference) or sides
+    start = f"{name}: {verdict(difference, WIDTH - len(name) - 2)}"
+    yield _Line(_fit(start, shape), "bold")
+    counts = summary(difference)
+    counts = "" if start.endswith((counts, f"({counts})")) else counts
+    parts = [part for part in (counts, sides if name != sides else "", folded_text(difference)) if part]
+    if parts:
+        yield _Line(_fit(f"({'; '.join(parts)})", shape), "faint")
     yield from _sections(difference, shape._replace(lines=shape.lines - 2))
 
 
 def _fit(line: str, shape: _Shape) -> str:
     return line if len(line) <= shape.width else f"{line[: shape.width - 2]} …"
-
-
-def headline(difference: Difference) -> str:
-    """What is compared: the operator with its versions if it is one, else the names of both sides."""
-    upgrades = [change for change in difference.changes if change.kind is operator_upgraded and not change.later]
-    if len(upgrades) != 1:
-        return _sides(difference, _SCREEN)
-    values = upgrades[0].values
-    old, new = values["old_version"] or values["old"], values["new_version"] or values["new"]
-    return clean(f"{values['package']} {old} → {new}")[:_NAME_WIDTH]
 
 
 def _sides(difference: Difference, shape: _Shape) -> str:
@@ -162,44 +117,6 @@ def _sides(difference: Difference, shape: _Shape) -> str:
     if shape is _SCREEN:
         names = [name if len(name) <= _SIDE_WIDTH else f"…{name[1 - _SIDE_WIDTH :]}" for name in names]
     return " → ".join(names)
-
-
-def verdict(difference: Difference, space: int = WIDTH) -> str:
-    """The decision: how much breaks and how much is a risk, and what to do about it before a merge."""
-    count = len(difference.changes)
-    grave = [change for change in difference.changes if change.severity >= RISK]
-    if not count:
-        return "no change"
-    if not grave:
-        return f"no action needed ({count} change{'s' * (count != 1)})"
-    breaking = [change for change in grave if change.severity is BREAKING]
-    risks = [change for change in grave if change.severity is RISK]
-    critical = [change for change in risks if _level(change) is Level.CRITICAL]
-    parts = [_counted(len(breaking), "breaking change"), _counted(len(critical), "new critical permission")]
-    others = len(risks) - len(critical)
-    parts.append(_counted(others, "more risk" if critical else "risk"))
-    counts = ", ".join(part for part in parts if part)
-    advice = list(dict.fromkeys(map(_advice, sorted(grave, key=lambda change: -change.severity))))
-    start = f"{counts}; before you merge: "
-    both = start + ", ".join(advice[:_MOST_ADVICE])
-    return both if len(both) <= space else start + advice[0]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}" if count else ""
-
-
-def _advice(change: DiffChange) -> str:
-    if change.kind.name in _ADVICE:
-        return _ADVICE[change.kind.name]
-    of_schema = change.group is ChangeGroup.CRDS and change.severity is BREAKING
-    return _OF_CRDS if of_schema else "read the risks" if change.severity is RISK else "read what breaks"
-
-
-def _level(change: DiffChange) -> Level:
-    if change.kind is not permission_gained:
-        return Level.NONE
-    return next(level for level in Level if str(level) == change.values["level"])
 
 
 class _Section(NamedTuple):

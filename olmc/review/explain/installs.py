@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine, explain_unresolved, reasons
+from olmc.compiler.resolver.resolve import resolve
 from olmc.k8s.objects import CatalogKey, ObjectKey, object_key
 from olmc.k8s.yaml import at, located
 
@@ -87,7 +88,6 @@ def picked(judged: InstallDecision) -> Iterator[tuple[Selection, str, bool]]:
     Operator."""
     if judged.resolve_request is None:
         return
-    from olmc.compiler.resolver.resolve import resolve  # whoever gets here has imported it
 
     answered = zip(resolve(judged.resolve_request).selections, reasons(judged.resolve_request), strict=True)
     by_entry = {_entry(selection): reason for selection, reason in answered}

@@ -91,6 +91,8 @@ def left_out_of(
     With `beside_project` that includes what a project of operator-sdk has beside its bundle. Of files that say that
     olmc wrote them, what it would write now is not among that: there it is compiled.
     """
+    if made.workspace is not None and made.workspace.has_idle_bundles:
+        return ()  # no tool applies a repository of bundles
     in_force = narrowing or narrowing_of(root, read_config(root, Report()))
     inputs = made.inputs
     if made.workspace is not None and made.settled is not None:

@@ -48,7 +48,7 @@ UNKNOWN = "Unknown"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
-_LEFT_OUT = frozenset({"missing", "is_stalled", "way_out", "operator", "extension", "controller"})
+_LEFT_OUT = frozenset({"missing", "causes", "remedy", "is_stalled", "way_out", "operator", "extension", "controller"})
 _OPTIONAL = ("operator", "extension", "controller")
 
 
@@ -59,7 +59,8 @@ class OperatorStatus(NamedTuple):
     the Operator and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
     leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
-    says that it does not come up, although OLM's objects alone do not show it. `way_out` is that of a CSV which
+    says that it does not come up, although OLM's objects alone do not show it. `causes` are diagnoses that explain it
+    in one sentence each, and `remedy` is a change that cures the first of them. `way_out` is that of a CSV which
     can't be a member of its OperatorGroup.
     """
 
@@ -79,6 +80,8 @@ class OperatorStatus(NamedTuple):
     extension: str = ""
     controller: str = ""
     is_stalled: bool = False
+    causes: tuple[str, ...] = ()
+    remedy: str = ""
     way_out: str = ""
 
 
@@ -246,7 +249,7 @@ def _out_of_group(member: CsvState | None, cluster: Cluster) -> str:
 def _of_unpacking(subscription: Subscription) -> Iterator[ExplanationLine]:
     """Explain a Subscription whose bundle OLM unpacks without finding the CSV that the catalog lists (R-CAT-614,
     R-CAT-654)."""
-    if subscription.unpacking and not subscription.failure:
+    if subscription.unpacking and not subscription.failure and not subscription.unpack_failure:
         listed = subscription.current or subscription.package
         yield ExplanationLine(0, f"the bundle of {listed} contains no CSV of that name", at(subscription.source))
 
@@ -404,6 +407,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     if APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
         yield f"Set spec.approved: true on it; {shown}."
+    elif each.remedy:
+        yield f"`olmc fix{folder}` cures it: {each.remedy}."
     elif each.reason == NOT_SATISFIABLE:
         yield f"`olmc resolve{folder}` shows the candidates, and the reason against each."
     elif each.way_out:
@@ -417,8 +422,10 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
 
 
 def in_short(each: OperatorStatus) -> str:
-    """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
-    no versions go together what rules out the first candidate."""
+    """The first cause, and how many more there are: a diagnosis, else of a CSV that waits the first requirement that is
+    not met, and where no versions go together what rules out the first candidate."""
+    if each.causes:
+        return _counted(each.causes)
     lines = each.missing
     of_csv_alone = [line.depth for line in lines[:2]] == [0, 1] and not lines[0].text.startswith("InstallPlan ")
     depth = 1 if each.phase == "Pending" and of_csv_alone else 0
@@ -427,12 +434,15 @@ def in_short(each: OperatorStatus) -> str:
         lines = own or lines
         depth = max((line.depth for line in lines), default=0)
     causes = [line.text for line in lines if line.depth == depth]
-    if not causes:
-        return ""
     if each.waits == HELD_BACK and not each.fails:
         reasons = [line.text for line in lines if line.depth == 1]
         causes = [f"{causes[0]}: {reasons[0]}" if reasons else causes[0], *reasons[1:]]
-    return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
+    return _counted(causes)
+
+
+def _counted(causes: Sequence[str]) -> str:
+    more = f" (and {len(causes) - 1} more)" if len(causes) > 1 else ""
+    return causes[0] + more if causes else ""
 
 
 def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:

@@ -217,14 +217,19 @@ _MOST_BANDS = 60
 _LINE_HEIGHT = 17.0
 _CHARACTER = 6.4
 _LEGEND_ROW = 24.0
-_NARROW = 430.0
-"""What a window of 500 pixels shows of a picture beside margins and frames."""
+_NARROW = 340.0
+"""What a window of 420 pixels shows of a picture beside margins and frames."""
+_SAMPLE, _SAMPLE_GAP = 46.0, 26.0
+"""The space of a mark of the legend, and that behind its text."""
 _WRAPPED, _MOST_LINES = 96, 4
 _LEAST_WIDTH = 640.0  # for a remark
 
 
 class _Sample(NamedTuple):
-    """An entry of the legend: a mark or a kind of line, the latter `faint` or not, and what it means."""
+    """A line of the legend: a mark or a kind of line, the latter `faint` or not, and what it means.
+
+    The further lines of a long text have neither.
+    """
 
     x: float
     y: float
@@ -291,11 +296,15 @@ def _legend(drawn: Sequence[ChannelRow], width: float, top: float) -> Iterator[_
     """The marks and lines that occur, side by side as far as there is space."""
     x, y = MARGIN, top
     for sample in _samples(drawn):
-        space = 46 + len(sample.text) * _CHARACTER + 26
+        space = _SAMPLE + len(sample.text) * _CHARACTER + _SAMPLE_GAP
         if x > MARGIN and x + space > width:
             x, y = MARGIN, y + _LEGEND_ROW
-        yield sample._replace(x=x, y=y)
-        x += space
+        first, *more = wrap(sample.text, int((width - x - _SAMPLE) / _CHARACTER))
+        yield sample._replace(x=x, y=y, text=first)
+        for line in more:
+            y += _LINE_HEIGHT
+            yield _Sample(x, y, line)
+        x += width if more else space
 
 
 def _samples(drawn: Sequence[ChannelRow]) -> Iterator[_Sample]:

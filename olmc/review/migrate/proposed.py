@@ -16,10 +16,10 @@ from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import has_file, read_text, scan
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
+from olmc.compiler.migration import Edit, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Report, Severity, Source
 from olmc.k8s.yaml import read
 from olmc.k8s.yaml.edit import EditError
 from olmc.review.diff.crd_kinds import plain

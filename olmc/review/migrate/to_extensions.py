@@ -13,7 +13,7 @@ from typing import Any, cast
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.files import has_file, read_text
-from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
+from olmc.compiler.migration import Edit, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.catalog import Candidate
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
@@ -21,7 +21,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.facts import group_by_label, is_copy, original_of
 from olmc.compiler.rules.findings import migration as rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,

@@ -30,9 +30,10 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource, object_key, spec_of, texts
 from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
+from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
@@ -58,13 +59,15 @@ def _unheard(root: Path, done: Compilation) -> object:  # noqa: ARG001
 
 class PlannedPath(NamedTuple):
     """The workspace that is applied: how it is compiled, its name, the patterns of files that FROM leaves out (None
-    where that is no workspace), whether it is the user's own folder, and a function that hears of each compilation."""
+    where that is no workspace), whether it is the user's own folder, and a function that hears of each compilation.
+    With `remedies` diagnoses come with the changes that cure them."""
 
     request: CompileRequest
     name: str
     ignored: tuple[str, ...] | None = None
     is_staged: bool = False
     heard: Callable[[Path, Compilation], object] = _unheard
+    remedies: bool = False
 
 
 class PlanHop(NamedTuple):
@@ -195,9 +198,10 @@ def planned_for(
     applied = applied_changes(begun.state, done.workspace.manifests, done.options, done.objects)
     diagnostics = tuple(seen_from(folder, done.diagnostics)) if folder else done.diagnostics
     removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
-    made = compare_with_state(
-        begun.state, applied, done.settled, difference, diagnostics, done.extensions, diagnose(scene_of(done), removed)
-    )
+    found = diagnose(scene_of(done), removed)
+    if path.remedies and not path.is_staged:
+        found = with_fixes(path.request._replace(options=options, narrowing=narrowing), done, found)
+    made = compare_with_state(begun.state, applied, done.settled, difference, diagnostics, done.extensions, found)
     return made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
 
 
@@ -460,7 +464,8 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
     try:
         there = with_path(revision, beginning.beside)
         may_be_absent = beginning.may_be_absent or may_lack(revision, there)
-        return write_tree(there, folder, report, may_be_absent=may_be_absent)
+        extent = Extent(may_be_absent, without_idle_bundles=beginning.request.without_idle_bundles)
+        return write_tree(there, folder, report, extent=extent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))

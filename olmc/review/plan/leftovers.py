@@ -52,6 +52,7 @@ from olmc.k8s.objects import (
     status_of,
     texts,
 )
+from olmc.review.diagnose.engine import is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
@@ -62,10 +63,16 @@ from olmc.review.plan.outcomes import (
     LEFT_RUNNING,
     OperatorOutcome,
     PlannedInstall,
+    extension_outcomes,
     operator_outcomes,
+    paired_outcomes,
+    planned_extensions,
     planned_installs,
+    tasks_of_extensions,
+    tasks_of_moves,
 )
 from olmc.review.plan.repair import DriftedObject
+from olmc.targets.v1 import rules
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
@@ -277,9 +284,12 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     """What cures each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
-        if diagnosis.is_shown:
+        if diagnosis.is_shown and diagnosis.culprit is None:
+            if finding.fix is not None:
+                yield Task(finding.hint.splitlines()[-1])
             continue
-        yield Task(f"{finding.message}. {finding.hint}".strip(), diagnosis.command)
+        way = " ".join(finding.hint.splitlines())
+        yield Task(f"{finding.message.rstrip('.')}. {way}".strip(), diagnosis.command)
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:
@@ -648,8 +658,8 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in (each for each in diagnoses if not each.is_shown):
-        for operator in diagnosis.operators:
+    for diagnosis in diagnoses:
+        for operator in (each for each in diagnosis.operators if not is_shown(diagnosis, each)):
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)
     rows = Counter(NamespacedName(outcome.namespace, outcome.package) for outcome in listed)
@@ -675,15 +685,6 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
-    from olmc.review.plan.outcomes import (
-        extension_outcomes,
-        paired_outcomes,
-        planned_extensions,
-        tasks_of_extensions,
-        tasks_of_moves,
-    )
-    from olmc.targets.v1 import rules  # most plans are about none
-
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks = [task for task in plan.tasks if task.text not in hints]

@@ -10,16 +10,17 @@ from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diff.crd_kinds import ABSENT, contrasted
+from olmc.review.diff.crd_kinds import ABSENT, RISK, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.html import FrontSection, PageLink
 from olmc.review.diff.html import as_html as difference_html
-from olmc.review.diff.outputs import LIMIT, code, folded_text, summary
+from olmc.review.diff.outputs import LIMIT, code, folded_text, subject, summary
 from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import as_markdown as difference_markdown
+from olmc.review.diff.outputs import verdict as difference_verdict
 from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
-from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
+from olmc.review.plan.outcomes import FAILED_BEFORE, OperatorOutcome, PlannedInstall
 from olmc.review.plan.repair import DriftedObject
 from olmc.review.plan.verify import Verification
 
@@ -85,7 +86,10 @@ _OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
 def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     """The plan in the order in which it happens, a section a part; what is long is cut unless it is `verbose`."""
     paint = in_color if color else in_black
-    lines = [paint(headline(plan), "bold")]
+    name = subject(plan.difference)
+    lines = [paint(f"{name or _sides(plan)}: {verdict(plan)}", "bold")]
+    if not plan.is_empty:
+        lines.append(paint(f"({f'{_sides(plan)}; ' if name else ''}{in_short(plan)})", "faint"))
     sections: tuple[Iterable[str], ...] = (
         _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, paint), _task_lines(plan)
     )  # fmt: skip
@@ -105,9 +109,29 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def headline(plan: Plan) -> str:
-    """What happens in one line."""
-    return f"{clean(plan.difference.old.name)} → {clean(plan.difference.new.name)}: {in_short(plan)}"
+def outcome(plan: Plan) -> str:
+    """Return the operator and the decision without advice, for a table of many plans."""
+    name = subject(plan.difference)
+    return f"{f'{name}: ' if name else ''}{verdict(plan, with_advice=False)}"
+
+
+def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
+    """Return the decision in about `space` characters: what breaks or fails, and how much is left to do by hand."""
+    failing = sum(row.outcome in ("failing", FAILED_BEFORE) for row in plan.operators)
+    fails = f"{failing} operator{'s' * (failing != 1)} fail{'s' * (failing == 1)}"
+    if plan.is_empty:
+        return f"nothing happens; {fails} as before" if failing else "nothing happens"
+    left = f"; {len(plan.tasks)} step{'s' * (len(plan.tasks) != 1)} left to do" if plan.tasks else ""
+    if any(change.severity >= RISK for change in plan.difference.changes):
+        return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
+    if failing:
+        return fails + left
+    changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
+    return f"no risk{changes}{left}" if left or plan.problems else f"no action needed{changes}"
+
+
+def _sides(plan: Plan) -> str:
+    return f"{clean(plan.difference.old.name)} → {clean(plan.difference.new.name)}"
 
 
 def in_short(plan: Plan) -> str:
@@ -245,9 +269,11 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
     It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
     """
     sides = f"{code(plan.difference.old.name)} → {code(plan.difference.new.name)}"
-    head = f"### {sides}: {in_short(plan)}\n\n"
+    name = subject(plan.difference)
+    counts = "" if plan.is_empty else f"{f'{sides}: ' if name else ''}{in_short(plan)}\n\n"
+    head = f"### {code(name) if name else sides}: {verdict(plan)}\n\n{counts}"
     parts = _parts(plan)
-    review = difference_markdown(plan.difference, limit=_ENDLESS) if plan.difference.changes else ""
+    review = difference_markdown(plan.difference, limit=_ENDLESS, is_part=True) if plan.difference.changes else ""
     texts = [part.text for part in parts]
     space = limit - len(head)
     needs = [*map(len, texts), len(review)]
@@ -257,7 +283,9 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
             text if len(text) <= most else _shortened_part(part, most)
             for part, text, most in zip(parts, texts, given, strict=False)
         ]
-        review = difference_markdown(plan.difference, limit=space - sum(map(len, texts))) if review else ""
+        review = (
+            difference_markdown(plan.difference, limit=space - sum(map(len, texts)), is_part=True) if review else ""
+        )
     return head + "".join(texts) + review
 
 
@@ -403,7 +431,9 @@ _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
     """The page, with links to the `pages` beside it."""
-    return difference_html(plan.difference, tuple(_front(plan)), headline=in_short(plan), pages=pages)
+    return difference_html(
+        plan.difference, tuple(_front(plan)), decision=verdict(plan), headline=in_short(plan), pages=pages
+    )
 
 
 def _front(plan: Plan) -> Iterator[FrontSection]:

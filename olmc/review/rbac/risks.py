@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from olmc.k8s.api.rbac import NAMELESS_VERBS, resource_matches, value_matches
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import ANY, OLM_GROUP, RBAC, PolicyRule
+from olmc.k8s.objects import ANY, OLM_GROUP, OLM_V1_GROUP, RBAC, PolicyRule
 
 
 class Level(IntEnum):
@@ -59,7 +59,6 @@ _WRITE = "create update patch"
 _CHANGE = f"{_WRITE} delete deletecollection"
 _CORE = ""
 _ADMISSION = "admissionregistration.k8s.io"
-_OLM_V1 = "olm.operatorframework.io"
 _CSR = "certificates.k8s.io"
 _SCC = "security.openshift.io"
 _CONFIG = "config.openshift.io"
@@ -146,10 +145,10 @@ RISKS: tuple[Risk, ...] = (
           "May approve client certificates for any name of a user or group.", named=True),
     _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP, _V0_KINDS,
           "May have OLM install operators, and OLM grants all permissions that a bundle requests."),
-    _risk("installing operators", _CRITICAL, _NONE, _WRITE, _OLM_V1, _V1_KINDS,
+    _risk("installing operators", _CRITICAL, _NONE, _WRITE, OLM_V1_GROUP, _V1_KINDS,
           "May have OLM v1 install any content under any ServiceAccount, or change what catalogs offer."),
     _risk("installing operators", _HIGH, _MEDIUM, _WRITE, OLM_GROUP, _V0_KINDS, _INSTALLED, named=True),
-    _risk("installing operators", _HIGH, _NONE, _WRITE, _OLM_V1, _V1_KINDS, _INSTALLED, named=True),
+    _risk("installing operators", _HIGH, _NONE, _WRITE, OLM_V1_GROUP, _V1_KINDS, _INSTALLED, named=True),
     _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION, _MUTATING,
           "May see and change every object on its way into the cluster."),
     _risk("mutating admission", _MEDIUM, _NONE, _WRITE, _ADMISSION, _MUTATING, _OWN_ADMISSION, named=True),

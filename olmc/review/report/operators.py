@@ -35,6 +35,7 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.resources import template_text
+from olmc.review.diagnose.engine import with_diagnoses
 from olmc.review.diff.extensions import EXTENSION, owner_of
 from olmc.review.diff.html import PageLink, channel_picture, policy_hash
 from olmc.review.diff.versions import Subscribed, subscribed
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
+    from olmc.review.diagnose.diagnosis import Diagnosis
 
 # What a report says of ClusterExtensions: where each is from, what it watches, and what ClusterCatalogs serve.
 
@@ -227,10 +229,11 @@ class OperatorPage(NamedTuple):
 def operator_pages(
     settled: SettledCluster, objects: Sequence[Rendered], findings: Iterable[Diagnostic],
     proposed: Iterable[OperatorResult] = (), extensions: ReportExtensions = NO_EXTENSIONS,
+    diagnoses: Sequence[Diagnosis] = (),
 ) -> tuple[OperatorPage, ...]:  # fmt: skip
     """The pages of all operators, in the order of `olmc status`; `proposed` are the results of Operators, `extensions`
-    those of ClusterExtensions."""
-    rows = operators(settled, proposed, extensions.rows)
+    those of ClusterExtensions, `diagnoses` the causes of what goes wrong."""
+    rows = with_diagnoses(operators(settled, proposed, extensions.rows), diagnoses)
     owned = _by_operator(rows, objects)
     everybody = holders(permissions(objects), objects)
     # ClusterExtensions have no CSV that says which accounts are theirs.

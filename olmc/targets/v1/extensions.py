@@ -281,6 +281,13 @@ def _without_account(
     is_needed = setting.release.checks_account or (setting.release.uses_account and not is_synthetic)
     if not is_needed or account_exists(setting.cluster.objects, namespace, account):
         return None
+    if setting.workspace.is_of_repository:
+        # Another folder of the repository, which has no operators, may bring it.
+        found = Report()
+        there = _hop(result, setting, taken, found)
+        report.found.extend(found.found if there.unknown else ())
+        problem = f"service account {account} in namespace {namespace} is in none of the entries"
+        return there if there.unknown else result._replace(problem=problem, unknown=True)
     place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
     report.add(rules.NO_ACCOUNT.finding(place, name=extension.name, account=account, namespace=namespace))
     conditions = account_missing(account, namespace, checked=setting.release.checks_account)
@@ -354,15 +361,22 @@ def _hop(
     resolution = _resolution(extension, setting)
     result = before._replace(resolution=resolution)
     unknown = _unknown_catalog(resolution, setting)
+    place = locate(manifest.source, ("spec", "source", "catalog"))
     if unknown:
-        place = locate(manifest.source, ("spec", "source", "catalog"))
-        report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
-        problem = f"the content of ClusterCatalog {unknown} is not in the workspace"
+        image = setting.lacking[unknown] or "it has no image"
+        catalog = f"ClusterCatalog {unknown}"
+        report.add(rules.NO_CONTENT.finding(place, name=unknown, catalog=catalog, image=image))
+        problem = f"the content of {catalog} is not in the workspace"
         return result._replace(problem=problem, unknown=True, resolution=_without_content(resolution, setting.lacking))
+    if resolution.error and setting.workspace.is_of_repository and not (setting.catalogs or setting.lacking):
+        catalog = f"the ClusterCatalog with package {extension.source.package}"
+        image = "the repository declares no ClusterCatalog"
+        hint = "Put the file-based catalog that has it into catalogs/NAME/ at the root of the repository."
+        report.add(rules.NO_CONTENT.finding(place, name="", catalog=catalog, image=image)._replace(hint=hint))
+        return result._replace(problem=f"the content of {catalog} is not in the workspace", unknown=True)
     if resolution.error:
         revisions = setting.gates.boxcutter_runtime
         _, conditions = conditions_after(extension.source, extension.installed, resolution, revisions=revisions)
-        place = locate(manifest.source, ("spec", "source", "catalog"))
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
         advice = version_advice(extension, resolution, setting)

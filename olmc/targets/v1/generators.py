@@ -33,6 +33,9 @@ from olmc.targets.v1.registry_bundle import (
     SINGLE_NAMESPACE,
     BundleError,
     RegistryBundle,
+    check_config,
+    config_schema,
+    parse_config,
 )
 from olmc.targets.v1.validators import MUTATING, NAMESPACED_KINDS, VALIDATING, go_list, validation_errors
 
@@ -518,7 +521,6 @@ def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str
     """The configuration, {} where nobody looks at one (R-V1-CFG-2). Raises BundleError."""
     if request.config is None and not request.gates.single_own_namespace_install_support:
         return {}
-    from olmc.targets.v1.registry_bundle import check_config, config_schema, parse_config  # most bundles have none
 
     value = parse_config(request.config) if isinstance(request.config, str) else request.config
     schema = config_schema(bundle, with_deployment_config=request.gates.deployment_config)

@@ -24,6 +24,7 @@ from olmc.k8s.api.validation.schema_values import value_errors
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     ACCOUNT,
+    OLM_V1_GROUP,
     RBAC,
     RBAC_V1,
     KubernetesObject,
@@ -232,7 +233,7 @@ def _data() -> dict[str, Any]:
     return content
 
 
-GROUP = "olm.operatorframework.io"
+GROUP = OLM_V1_GROUP
 NO_ACCESS = Access({}, {})
 _BY_NAME = ("get", "patch", "update", "delete")
 _ROLES = {"Role": "roles", "ClusterRole": "clusterroles"}

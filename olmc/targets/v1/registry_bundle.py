@@ -14,10 +14,12 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.k8s.api.applied import is_list, items_of
 from olmc.k8s.diagnostics import Location, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
+from olmc.k8s.gojson.generate import syntax_error
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, KubernetesObject, Manifest, annotations_of, as_text, mappings, spec_of, text
 from olmc.k8s.strconv import integral, number_text, quoted
 from olmc.k8s.yaml import Document, locate, read
+from olmc.k8s.yaml.problems import parser_problem
 
 MANIFESTS = "manifests/"
 ANNOTATIONS = "metadata/annotations.yaml"
@@ -147,8 +149,6 @@ def _first_document(path: str, text: str, prefix: str) -> Document | None:
 def _check_syntax(text: str, report: Report, prefix: str) -> None:
     problem = next((finding for finding in report if finding.severity is Severity.ERROR), None)
     if problem is not None:
-        from olmc.k8s.yaml.problems import parser_problem  # hardly any bundle holds what is no YAML
-
         reason = parser_problem(text, at_problem=True) or problem.message
         raise BundleError(f"{prefix}error converting YAML to JSON: {reason}", problem.location)
 
@@ -279,8 +279,6 @@ def _raw_entries(text: str) -> list[str]:
     try:
         value = unmarshal(text)
     except ValueError as error:
-        from olmc.k8s.gojson.generate import syntax_error  # hardly any annotation is not JSON
-
         raise ValueError(syntax_error(text)) from error
     if value is None:
         return []
@@ -364,8 +362,6 @@ def parse_config(text: str) -> Any:
     report = Report()
     documents = read("config", text, report)
     if any(finding.severity is Severity.ERROR for finding in report):
-        from olmc.k8s.yaml.problems import parser_problem  # few configurations are no YAML
-
         problem = parser_problem(text).rpartition(":")[2].strip()
         raise BundleError(_INVALID + problem, terminal=True)
     return documents[0].value if documents else None

@@ -136,7 +136,7 @@ NO_CONTENT = Rule(
     "OLMC736",
     Severity.FAILURE,
     "The content of a ClusterCatalog is not in the workspace",
-    "the content of ClusterCatalog {name} is not in the workspace: {image}",
+    "the content of {catalog} is not in the workspace: {image}",
     "Put its file-based catalog into catalogs/{name}/, or leave the catalog out by a selector.",
     "A ClusterExtension chooses among all catalogs that its selector names, so without the content of one the result "
     "is unknown (R-V1-RES-1, R-V1-RES-2).",

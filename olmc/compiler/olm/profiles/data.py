@@ -156,7 +156,6 @@ def olm_in_texts(profile: Profile) -> str:
 
 
 @cache
-@cache
 def profile_of(version: str) -> Profile:
     """The formats of an OLM version: a release (`0.25.0`, `v0.25`), OpenShift's (`ocp-4.14`), or `docs`.
 

@@ -64,7 +64,7 @@ PLACED_BY_OTHERS = Rule(
     "OLMC165",
     Severity.WARNING,
     "Objects whose namespace depends on who applies them",
-    "{path} has objects without a namespace, and the repository does not set it: {names}",
+    "{path} has objects with no namespace, which depends on the tool that applies them: {names}",
     "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
     "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
     "The repository does not give these objects a namespace. A script with `-n NAMESPACE`, or an Application in "

@@ -96,10 +96,11 @@ PREVENTED = Rule(
 
 HELD_BACK = Rule(
     "OLMC512",
-    Severity.INFO,
+    Severity.WARNING,
     "An upgrade that is held back",
     "{upgrade} is held back in namespace {namespace}: {why}",
-    "Wait for an upgrade of the blocking operator, or remove it.",
+    "Add what the upgrade lacks to a catalog that the namespace sees; or wait for an upgrade of the operator in its "
+    "way, or remove that one.",
     "All Subscriptions of a namespace are resolved together. OLM skips an upgrade that would remove a required API or "
     "package of another operator, and does not report it: the Subscription stays AtLatestKnown (R-CAT-546, R-CAT-547).",
 )

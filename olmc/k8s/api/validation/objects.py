@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from olmc.k8s.api.selectors import is_dns1123_subdomain
+from olmc.k8s.api.validation import metadata as core
+from olmc.k8s.api.validation import policies
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.api.validation.metadata import metadata_errors
 from olmc.k8s.lean import NamedTuple
@@ -55,16 +57,12 @@ def _any_kind_errors(obj: Obj) -> list[FieldError]:
 def _rules_of_group(group: str) -> Mapping[str, _Rules]:
     """The rules by kind; those of a group are imported when there is an object of it, for most bundles have few."""
     if group == "":
-        from olmc.k8s.api.validation import metadata as core
-
         return {
             "ConfigMap": _Rules(core.config_map_errors, core.config_map_change),
             "Secret": _Rules(core.secret_errors, core.secret_change),
             "Service": _Rules(core.service_errors, core.cluster_ip_change),
         }
     if group in (RBAC, "networking.k8s.io", "policy", "scheduling.k8s.io"):
-        from olmc.k8s.api.validation import policies
-
         rules = {
             RBAC: {
                 "Role": _Rules(policies.role_errors),

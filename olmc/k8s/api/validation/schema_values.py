@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from olmc.k8s.api import formats as regexp
+from olmc.k8s.api.formats import conforms, supports
 from olmc.k8s.api.validation.field import FieldError, JsonText, Path, aggregated
 from olmc.k8s.api.validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.k8s.api.validation.structural_schema import (
@@ -153,7 +154,6 @@ def _is_checked(name: str) -> bool:
     """Whether texts of a format are checked."""
     if not name:
         return False
-    from olmc.k8s.api.formats import supports  # few fields have a format, and imports take their time
 
     return supports(name)
 
@@ -198,8 +198,6 @@ def _text(schema: Mapping[str, Any], value: str, at: _ValuePlace) -> _ValueResul
 
 
 def _format_of_text(schema: Mapping[str, Any], value: str, at: _ValuePlace) -> _ValueResult:
-    from olmc.k8s.api.formats import conforms
-
     name = _format(schema, at)
     if conforms(name, value):
         return _ValueResult()

@@ -430,14 +430,15 @@ class Validated(NamedTuple):
 
 def validate(
     root: Path, workspace: Workspace, settings: ValidatorSettings, report: Report, *, ignored: tuple[str, ...] = (),
-    apart: Container[str] = (),
+    apart: Container[str] = (), folder: Folder | None = None,
 ) -> Validated:  # fmt: skip
     """Run the validators over what lies below `root` and was loaded as `workspace`; findings go to `report`.
 
-    `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with; the folders of bundles `apart`
-    are not looked at.
+    `folder` is its tree, if it was scanned; else `ignored` are patterns as in `.olmcignore`, those that the workspace
+    was loaded with. The validators do not read the folders of bundles `apart`.
     """
-    folder = compiled_part(without_vendored(root, scan(root, Report(), ignored=ignored)))
+    folder = folder if folder is not None else scan(root, Report(), ignored=ignored)
+    folder = compiled_part(without_vendored(root, folder))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
     for of_bundle in bundle_folders(folder):
