@@ -188,6 +188,8 @@ def test_the_work_tree_and_the_index_are_not_touched(repository: Path) -> None:
         ("git:--all", "git knows no --all in this repository"),
         ("git:", "git knows no revision without a name"),
         ("git:v1:nowhere", "v1 has no nowhere [OLMC484] Paths are those from the top of the repository"),
+        ("git:v1:clusters/towr", "v1 has no clusters/towr; did you mean clusters/tower? [OLMC484] Paths are those"),
+        ("git:v1:cluster/tower", "v1 has no cluster/tower; did you mean clusters/tower? [OLMC484] Paths are those"),
         ("nowhere", "nowhere does not exist [OLMC480]"),
     ],
 )
@@ -195,6 +197,13 @@ def test_sides_that_there_are_not(side: str, said: str, repository: Path) -> Non
     result = olmc("diff", side, "clusters/tower")
     assert (result.exit_code, result.stdout) == (3, "")
     assert said in " ".join(result.stderr.split())
+
+
+def test_a_path_from_here_is_suggested(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository / "clusters")
+    result = olmc("diff", "git:v1:tower", "git:v2:tower")
+    assert result.exit_code == 3
+    assert "v1 has no tower; did you mean ./tower? [OLMC484]" in result.stderr
 
 
 def test_the_branch_of_the_remote_is_suggested(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,24 @@ def test_a_plan_from_a_workspace_has_no_drift(workspace: Path) -> None:
     code, plan = run(workspace, "--from", workspace)
     assert code == 0
     assert "drift" not in plan
+
+
+def test_a_plan_shows_the_approval_that_waits_and_no_later_one(project: Path, tmp_path: Path) -> None:
+    """R-CAT-602: an approval is one of one InstallPlan. A pin needs no remark of its own."""
+    before, after = project / "fixtures/review-upgrade/before", tmp_path / "after"
+    shutil.copytree(project / "fixtures/review-upgrade/after", after)
+    subscription = after / "operators.yaml"
+    text = subscription.read_text(encoding="utf-8")
+    assert "startingCSV: lantern.v1.0.0" in text
+    subscription.write_text(
+        text.replace("startingCSV: lantern.v1.0.0", "startingCSV: lantern.v1.1.0\n  installPlanApproval: Manual"),
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(main, ["plan", str(after), "--from", str(before)])
+    assert "ClusterServiceVersion/tower/lantern.v1.1.0: ~ lantern 1.0.0 → 1.1.0" in result.stdout
+    assert "+ the plan for lantern.v1.2.0 waits for approval" in result.stdout
+    assert "→ 1.2.0" not in result.stdout
+    assert "startingCSV of Subscription" not in result.stdout
 
 
 def test_a_walk_approves_one_plan_after_the_other(project: Path) -> None:

@@ -58,8 +58,7 @@ def test_files_that_both_sides_have_are_read_once(fleet: Fleet, monkeypatch: pyt
     calls = counted(monkeypatch, "olmc.k8s.yaml.reader._read_yaml", lambda path, *_: path)
     plan(after, before)
     read = {path: times for path, times in calls.items() if "manifests" in path or path == "cluster.yaml"}
-    # The CRD of the second version is that of the first.
-    own = {"bundles/op00-1/manifests/csv.yaml"}
+    own = {f"bundles/op00-1/manifests/{name}.yaml" for name in ("csv", "crd")}
     both = {f"bundles/op0{number}-0/manifests/{name}.yaml" for number in range(2) for name in ("csv", "crd")}
     assert read == dict.fromkeys(own | both | {"cluster.yaml"}, 1)
 

@@ -481,9 +481,9 @@ def _is_library(root: Path, path: str) -> bool:
 
 
 def _has_olm(root: Path, folder: Folder, path: str) -> bool:
-    """Whether a folder without a kustomization has something of OLM in its files."""
+    """Whether a folder without a kustomization has something of OLM in its files; those of a chart are templates."""
     below = next((f for f in _folders(folder) if f.path == path), None)
-    return below is not None and any(_is_olm(root, name) for name in below.walk())
+    return below is not None and not is_chart(below) and any(_is_olm(root, name) for name in below.walk())
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:

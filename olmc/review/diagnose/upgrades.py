@@ -224,6 +224,9 @@ def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
             continue
         plan = plan_of(subscription, scene.cluster)
         waits = plan is not None and plan.phase == APPROVAL
+        was_manual = spec_of(before.object).get("installPlanApproval") == "Manual"
+        if plan is not None and waits and not was_manual and starting in plan.csvs:
+            continue  # `resolve --pin` writes both fields, and the approval brings this version
         way = (
             f"Approve the InstallPlan for {', '.join(plan.csvs)}, which waits." if plan is not None and waits
             else "Remove startingCSV; OLM follows the channel."

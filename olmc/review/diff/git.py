@@ -242,7 +242,9 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     place = target / (name if _is_plain(name) else "folder")
     if obj is None:
         if not extent.may_be_absent:
-            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
+            meant = did_you_mean(_nearest_path(commit, path), inside=True)
+            meant = f"; {meant}" if meant else ""
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path, meant=meant))
             return None
         place.mkdir()
         return place
@@ -267,6 +269,25 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         if len(packages) < LEAST_PACKAGES or not installs_nothing(place, scan(place, Report())):
             _write(of_bundles, place, revision, report)
     return place
+
+
+def _nearest_path(commit: str, path: str) -> str:
+    """Return the path of a tree that is most like `path`, "" where none is: one from here, or the nearest name."""
+    here = folder_here()
+    if here not in ("", ".") and _object_name(f"{commit}:{here}/{path}") is not None:
+        return f"./{path}"
+    parts = path.strip("/").split("/")
+    for number, part in enumerate(parts):
+        folder = "/".join(parts[:number])
+        listing = _git("ls-tree", "-z", "--name-only", f"{commit}:{folder}" if folder else commit)
+        names = [os.fsdecode(name) for name in filter(None, listing.split(b"\0"))]
+        if part in names:
+            continue
+        for name in close_matches(part, names, 1):
+            guess = "/".join((*parts[:number], name, *parts[number + 1 :]))
+            return guess if _object_name(f"{commit}:{guess}") else "/".join((*parts[:number], name))
+        return ""
+    return ""
 
 
 def _bundles_in(entries: Sequence[_TreeEntry]) -> frozenset[str]:

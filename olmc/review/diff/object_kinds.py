@@ -50,7 +50,7 @@ def object_set_added(objects: tuple[str, ...], weighty: bool) -> Judgement:
 @change_kind("ApplierAdded", None, ADDED)
 def applier_added() -> Judgement:
     """An object of Argo CD or Flux that only the new side has, by which the tool applies others."""
-    return RISK, ("new; by this object a GitOps tool applies others, which olmc does not follow",)
+    return RISK, ("new; by this object a GitOps tool applies others; check its repository, revision and path",)
 
 
 @change_kind("ObjectRemoved", None, REMOVED)

@@ -412,7 +412,7 @@ def _migrated(
     moves = list(plan.moves)
     for name, reasons in stays.items():  # what the bundle says against it is reported as well
         stays[name] = (*reasons, *_of_bundle(name, before, workspace, options, reasons))
-    after = before
+    after, changed = before, workspace
     changes: tuple[FileChange, ...] = ()
     # Refusing one move changes what the others find in the cluster, their permissions above all, so all are judged anew
     # until nothing is refused and what was compiled is what will be written.

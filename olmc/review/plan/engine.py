@@ -191,7 +191,9 @@ def planned_for(
     if not options.approve and any(install.waits for install in planned_installs(begun.state, done.settled)):
         request = path.request
         approving = path._replace(request=request._replace(fixed=request.fixed | {"approve"}))
-        later, _ = compile_planned(approving, options._replace(approve=("all",)))
+        # Who approves these plans has not approved those that OLM makes afterwards.
+        waiting = tuple(_waiting(done.settled.cluster))
+        later, _ = compile_planned(approving, options._replace(approve=waiting))
         approved = compiled_side(after.name, later)
         approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
         difference = with_approval(difference, compare(begun.side, approved))
@@ -245,12 +247,12 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
     for index in range(1, _MOST_HOPS):
         assert done.settled is not None
         assert done.workspace is not None
-        waiting = _waiting(done.settled.cluster)
+        waiting = next(_waiting(done.settled.cluster), "")
         if not waiting and not any(result.further for result in done.extensions):
             return
         state = state_of(done.objects, done.settled.cluster, done.workspace)
         after = compile_once(options._replace(state=state, approve=(waiting,) if waiting else (), delete=()))
-        if after.settled is None or (waiting and waiting == _waiting(after.settled.cluster)):
+        if after.settled is None or (waiting and waiting == next(_waiting(after.settled.cluster), "")):
             return
         difference = compare(compiled_side(f"hop {index - 1}", done), compiled_side(f"hop {index}", after))
         made = compare_with_state(state, (), after.settled, difference, after.diagnostics, after.extensions)
@@ -258,10 +260,10 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
         done = after
 
 
-def _waiting(cluster: Cluster) -> str:
-    """The first InstallPlan that waits for approval, as `--approve` takes it; "" for none."""
+def _waiting(cluster: Cluster) -> Iterator[str]:
+    """Yield the InstallPlans that wait for approval, in order, as `--approve` takes them."""
     plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
-    return next((f"{plan.namespace}/{plan.csvs[0]}" for plan in plans), "")
+    yield from (f"{plan.namespace}/{plan.csvs[0]}" for plan in plans)
 
 
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:

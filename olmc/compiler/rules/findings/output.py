@@ -128,7 +128,7 @@ UNKNOWN_PATH = Rule(
     "OLMC484",
     Severity.ERROR,
     "A revision has no such path",
-    "{ref} has no {path}",
+    "{ref} has no {path}{meant}",
     "Paths are those from the top of the repository, or begin with ./; with --allow-empty a path that does not exist "
     "counts as empty.",
     "As in `git show REF:PATH`, a path counts from the top of the repository. A revision may lack a path that the work "

@@ -301,7 +301,7 @@ UNKNOWN_CATALOG = Rule(
     "A catalog that the workspace does not know",
     "catalog {namespace}/{catalog} is not defined in this workspace; olmc can't resolve these Subscriptions: {names}",
     "{hint}",
-    "Clusters bring catalogs along that no repository mentions. Which versions there are is in their content, so "
-    "without it every answer about these operators would be a guess (R-CAT-502).",
+    "Clusters have catalogs that your repository does not define. Without their content olmc can't know the "
+    "versions of these operators, and every answer about them would be a guess (R-CAT-502).",
     tags=frozenset({RuleTag.OF_REPOSITORY}),
 )

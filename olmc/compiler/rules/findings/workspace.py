@@ -341,8 +341,8 @@ NOT_MANUAL = Rule(
     "OLMC151",
     Severity.WARNING,
     "An installPlanApproval that is neither Automatic nor Manual",
-    "Subscription {name}: OLM takes the installPlanApproval {text!r} for Automatic, as everything but Manual, so it "
-    "does not make upgrades wait for approval",
+    "Subscription {name}: OLM treats the installPlanApproval {text!r} as Automatic, since only Manual counts, so "
+    "upgrades don't wait for approval",
     "Write {meant}.",
     "The API server stores any text. An InstallPlan waits for approval if a Subscription of its namespace says exactly "
     "Manual, with its case, and is carried out at once otherwise (R-CAT-602).",
