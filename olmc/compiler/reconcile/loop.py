@@ -371,7 +371,9 @@ def _reconciled(
 def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copies that OLM makes of running operators before any plan gets to its steps (R-CAT-710).
 
-    OLM copies all CSVs of a group with new targets, and to a new namespace those that provide an API.
+    OLM copies all CSVs of a group that is edited. To a new namespace that the group already watches it copies those that
+    provide an API, and all if the group watches its own namespace as well. A label that a selector matches has to wait
+    for the next resync, and so for all plans.
     """
     state = options.state.objects if options.state is not None and options.copied_csvs else {}
     for name, member in cluster.members.items() if state else ():
@@ -382,11 +384,14 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
             continue
         known = state.get(ObjectKey(OLM_GROUP, "OperatorGroup", *namespaced_name(group)))
         watched = texts(status_of(known.object).get("namespaces")) if known is not None else []
+        is_edited = known is None or spec_of(known.object) != group.spec
+        is_synced = bool(member.csv.owned_apis) or name.namespace in watched
         for namespace in cluster.namespaces if group.is_global else group.targets:
-            is_new = watched != [""] and namespace not in watched
+            is_watched = watched == [""] or namespace in watched
             copy = NamespacedName(namespace, name.name)
-            if namespace in cluster.namespaces and copy not in cluster.csvs and (is_new or member.csv.owned_apis):
-                yield copy, CopiedCsv(name.namespace, member.csv.object, None)
+            if namespace in cluster.namespaces and copy not in cluster.csvs:
+                if (is_synced and is_watched) or (is_edited and not is_watched):
+                    yield copy, CopiedCsv(name.namespace, member.csv.object, None)
 
 
 def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
