@@ -421,7 +421,8 @@ class Cluster(NamedTuple):
         # Without one group that has targets OLM leaves the copies alone (observed-52, observed-72).
         if group is None or group.problem or not group.targets:
             return True
-        return group.is_global or name.namespace in group.targets
+        # Those of a group that shrank to its own namespace stay until the next resync (observed-73).
+        return group.is_global or name.namespace in group.targets or group.targets == (copy.home,)
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""

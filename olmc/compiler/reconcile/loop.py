@@ -394,6 +394,25 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
                     yield copy, CopiedCsv(name.namespace, member.csv.object, None)
 
 
+def _resynced(cluster: Cluster) -> Cluster:
+    """The cluster without the copies of groups that shrank to their own namespace, and what they own (observed-73)."""
+    copies = dict(cluster.copies)
+    objects: Mapping[ObjectKey, Rendered] = cluster.objects
+    for name, copy in cluster.copies.items():
+        member = cluster.members.get(NamespacedName(copy.home, name.name))
+        if member is None or member.group is None or member.group.targets != (copy.home,):
+            continue
+        del copies[name]
+        kept = {
+            key: _without_owner(key, obj, name, cluster.profile) if key.namespace else obj
+            for key, obj in objects.items()
+        }
+        objects = {key: obj for key, obj in kept.items() if obj is not None}
+    if len(copies) == len(cluster.copies):
+        return cluster
+    return cluster._replace(copies=copies, objects=by_kind(objects))
+
+
 def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
     """Round after round, namespace by namespace, until no InstallPlan is made any more."""
     from olmc.compiler.resolver.cluster_wide import resolver_for
@@ -422,9 +441,12 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
         if planned:
             check_config_size(cluster)
             cluster = settled_state(cluster, options)
-        else:
+            continue
+        resynced = _resynced(cluster)
+        if resynced is cluster:
             cluster = _with_history(cluster, options)
             return SettledCluster(cluster, beginning, first, rounds, tuple(history))
+        cluster = resynced
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
     return SettledCluster(cluster, beginning, first, rounds, tuple(history))
 
