@@ -371,9 +371,9 @@ def _reconciled(
 def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copies that OLM makes of running operators before any plan gets to its steps (R-CAT-710).
 
-    OLM copies all CSVs of a group that is edited. To a new namespace that the group already watches it copies those that
-    provide an API, and all if the group watches its own namespace as well. A label that a selector matches has to wait
-    for the next resync, and so for all plans.
+    OLM copies all CSVs of a group that is edited. To a new namespace that the group already watches it copies those
+    that provide an API, and all if the group watches its own namespace as well. A label that a selector matches waits
+    for the next resync, which comes after all plans.
     """
     state = options.state.objects if options.state is not None and options.copied_csvs else {}
     for name, member in cluster.members.items() if state else ():
@@ -389,9 +389,9 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
         for namespace in cluster.namespaces if group.is_global else group.targets:
             is_watched = watched == [""] or namespace in watched
             copy = NamespacedName(namespace, name.name)
-            if namespace in cluster.namespaces and copy not in cluster.csvs:
-                if (is_synced and is_watched) or (is_edited and not is_watched):
-                    yield copy, CopiedCsv(name.namespace, member.csv.object, None)
+            is_heard_of = is_synced if is_watched else is_edited
+            if is_heard_of and namespace in cluster.namespaces and copy not in cluster.csvs:
+                yield copy, CopiedCsv(name.namespace, member.csv.object, None)
 
 
 def _resynced(cluster: Cluster) -> Cluster:
