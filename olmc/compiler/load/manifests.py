@@ -65,6 +65,7 @@ _SCHEMAS = {
     "Subscription": "subscription",
     "CatalogSource": "catalogsource",
     "ClusterServiceVersion": "clusterserviceversion",
+    "InstallPlan": "installplan",
     "OLMConfig": "olmconfig",
 }
 
