@@ -40,6 +40,7 @@ from olmc.k8s.objects import (
     mappings,
     metadata_of,
     object_key,
+    pod_of,
     spec_of,
     status_of,
     text,
@@ -197,6 +198,13 @@ class Makers(NamedTuple):
         keyed = {object_key(obj): obj for obj in objects}
         made = (obj for key, obj in keyed.items() if key not in manifests)
         return Makers(operators, deployment_writers(made, operators), manifests, keyed.keys())
+
+
+def certificate_paths(obj: KubernetesObject, makers: Makers) -> tuple[str, ...]:
+    """Where OLM mounts its certificate in the containers of a Deployment, () where it mounts none. `makers` are those
+    of its side. Versions of OLM differ in this (R-CERT-4)."""
+    writer = makers.writers.get(object_key(obj))
+    return tuple(sorted(writer.certificate_volumes(pod_of(obj)).values())) if writer is not None else ()
 
 
 def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:

@@ -658,7 +658,9 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in diagnoses:
+    stalled = {operator for diagnosis in diagnoses if diagnosis.stalls for operator in diagnosis.operators}
+    # A cause that keeps an operator from coming up comes before a remark about it.
+    for diagnosis in sorted(diagnoses, key=lambda each: not each.stalls):
         for operator in (each for each in diagnosis.operators if not is_shown(diagnosis, each)):
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)
@@ -667,7 +669,8 @@ def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagno
         name = NamespacedName(outcome.namespace, outcome.package)
         # Of several rows that of a Subscription has the cause, and not that of a CSV which nothing subscribes to.
         is_meant = rows[name] == 1 or bool(outcome.subscription)
-        yield outcome._replace(why=outcome.why or (causes.get(name, "") if is_meant else ""))
+        why = outcome.why or (causes.get(name, "") if is_meant else "")
+        yield outcome._replace(why=why, is_stalled=is_meant and name in stalled)
 
 
 def _distinct(tasks: Iterable[Task]) -> Iterator[Task]:
