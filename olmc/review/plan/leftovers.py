@@ -395,8 +395,9 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
     if not _is_to_blame(name, context):
         return
     if subscription is not None and subscription.failure and operator.why not in hints:
+        end = "" if operator.why.endswith("?") else "."
         yield Task(
-            f"Set right what Subscription {name} asks for: {operator.why}. {operator.after} runs on; until then "
+            f"Correct Subscription {name}: {operator.why}{end} {operator.after} runs on; until then "
             f"nothing in {operator.namespace} is installed or upgraded."
         )
 
