@@ -92,8 +92,8 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
             )
             for path in (path for path, change in paths.items() if not change.after):
                 path.unlink()
-    for remedy in chosen:
-        say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {remedy.candidate.text}"), out=not opts.dry_run)
+    for text in dict.fromkeys(remedy.candidate.text for remedy in chosen):
+        say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {text}"), out=not opts.dry_run)
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
     _tell_left(left, tried)
     undiagnosed = () if found or opts.select else _failures(done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from olmc.compiler.load.bundles import (
     report_project,
 )
 from olmc.compiler.load.config import (
+    CONFIG_FILE,
     cluster_catalogs,
     indexing_from,
     on_openshift,
@@ -25,7 +26,7 @@ from olmc.compiler.load.config import (
     read_config,
     read_lock,
 )
-from olmc.compiler.load.files import Folder, no_folder, scan, scan_workspace
+from olmc.compiler.load.files import Folder, no_folder, read_text, scan, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -33,9 +34,10 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
+from olmc.k8s.yaml import locate
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -189,6 +191,9 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
             settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
     else:
         workspace, options, config = _read_workspace(request._replace(tree=tree), report)
+        if options.delete and options.state is not None and not report.failed:
+            for finding in _unknown_deletions(options, config, workspace, path):
+                report.add(finding)
         request.stage("settle")
         if not report.failed:
             live, begun, settled = _settle_workspace(workspace, options, report, targets)
@@ -200,6 +205,24 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
 
         report_config(path, config, given, made.settled.cluster, made.workspace, report)
     return _without_suppressed(made, path, report, config)
+
+
+def _unknown_deletions(
+    options: Options, config: Mapping[str, Any], workspace: Workspace, root: Path
+) -> Iterator[Diagnostic]:
+    """Report the objects to delete that the cluster does not have: errors, of olmc.yaml warnings with their places."""
+    from olmc.compiler.rules.findings.workspace import NOTHING_TO_DELETE  # few runs delete anything
+    from olmc.compiler.transition.deletion import unknown_deletions
+
+    assert options.state is not None
+    written = list(config.get("delete") or ())
+    for target, hint in unknown_deletions(options.state, workspace, options):
+        finding = NOTHING_TO_DELETE.finding(None, target=target, hint=hint)
+        if target in written:
+            source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
+            place = locate(source, ("spec", "delete", written.index(target)))
+            finding = finding._replace(severity=Severity.WARNING, location=place)
+        yield finding
 
 
 def emptiness(root: Path | None, made: Compilation) -> tuple[Diagnostic, ...]:

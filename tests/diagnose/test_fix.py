@@ -214,6 +214,23 @@ def test_a_bystander_names_the_subscription_that_blocks_it(workspace: Path) -> N
     assert found.finding.message.endswith("it has beacon; beacon is not installed until then")
 
 
+def test_two_mistakes_of_a_namespace_are_cured_together(workspace: Path) -> None:
+    """Neither change helps alone, and each row of status shows its own mistake."""
+    changed(workspace, "channel: stable", "channel: stabel")
+    with (workspace / "operators.yaml").open("a", encoding="utf-8") as file:
+        file.write(
+            "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+            "metadata: {name: other, namespace: harbour}\nspec: {name: beakon, source: harbour, sourceNamespace: olm}\n"
+        )
+    done = olmc.compile(workspace)
+    rows = CliRunner().invoke(main, ["status", str(workspace), "--no-remedies"]).output
+    assert "has no channel stabel" in rows
+    assert "Subscription harbour/other asks for name beakon" in rows
+    tried = search(CompileRequest(workspace), done, diagnose(scene_of(done))).tried
+    assert [remedy.candidate.text for remedy in tried][-1].count("; ") == 1
+    assert len(tried) <= remedies.MOST_TRIALS
+
+
 def test_a_default_catalog_of_a_platform_is_no_slip(workspace: Path) -> None:
     changed(workspace, "source: harbour", "source: operatorhubio-catalog")
     assert diagnose(scene_of(olmc.compile(workspace))) == ()

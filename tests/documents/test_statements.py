@@ -21,6 +21,13 @@ DOCUMENTS = list(documents())
 STATEMENTS = [row for document in DOCUMENTS for row in document.statements]
 # How many statements do not hold. Who mends one takes `fails` from its row, and one from here.
 OPEN = 0
+# The statements about a change of a running cluster: an upgrade, other targets, a deletion, another setting.
+CHANGES = frozenset(
+    """
+    D0-064 D0-075 D0-077 D0-087 D1-065 D2-049 D2-056 D2-060 D2-107 D2-130 D3-060 D3-074
+    D4-016 D4-031 D4-047 D4-056 D4-069 D4-073 D4-077 D4-080 D4-082 D4-122 D4-140
+    """.split()
+)
 
 
 def as_parameter(document: Document, row: Statement) -> Any:
@@ -76,6 +83,14 @@ def test_every_statement_is_shown_or_has_a_reason() -> None:
     assert [row.id for row in STATEMENTS if not (row.shown_by or row.differs or row.fails)] == []
     assert [row.id for row in STATEMENTS if row.differs and row.fails] == []
     assert [row.id for row in STATEMENTS if row.is_case and not row.row.get("expect", {}).keys() <= EXPECTATIONS] == []
+
+
+def test_every_statement_about_a_change_has_a_transition() -> None:
+    """From the cluster that was there before; `CHANGES` has the statements about a change of a cluster."""
+    shown = {
+        row.id for row in STATEMENTS if any("running_cluster" in test or "/transition/" in test for test in row.tests)
+    }
+    assert sorted(CHANGES - shown) == []
 
 
 def test_every_workspace_is_used() -> None:

@@ -41,6 +41,16 @@ def test_scenario(scenario: Mapping[str, Any], tmp_path: Path) -> None:
     assert as_table([("", each) for each in operators(done.settled)]) == scenario["status"]
 
 
+def test_metrics_of_the_documents(project: Path) -> None:
+    """R-CAT-902: `docs` has the labels that the documents name, as `--legacy-metrics` has."""
+    workspace = project / "fixtures" / "upgrade"
+    settled = [olmc.compile(workspace, olm_version=version).settled for version in ("docs", "0.46")]
+    assert all(settled)
+    of_documents, of_code = (as_prometheus(each) for each in settled if each is not None)
+    assert 'subscription_sync_total{channel="' in of_documents
+    assert 'subscription_sync_total{approval="' in of_code
+
+
 def test_metrics_of_an_upgrade(tmp_path: Path) -> None:
     """R-CAT-905: one catalog, one CSV that succeeded, by one upgrade."""
     scenario = {

@@ -198,6 +198,20 @@ def test_mistakes_in_the_folder_of_a_bundle_olmc138(tmp_path: Path) -> None:
     assert "did you mean kubeVersion?" in told.message
 
 
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("approve", "Write approve below spec: there it is a field."),
+        ("aprove", "Write approve below spec: there it is a field."),
+        ("zebra", "Correct the field, or remove it."),
+    ],
+)
+def test_fields_of_the_spec_beside_it_olmc138(key: str, hint: str, tmp_path: Path) -> None:
+    made = olmc.compile(bundle_with(tmp_path, f"{CONFIG}  kubeVersion: v1.29.0\n{key}: [all]\n"))
+    (told,) = made.diagnostics
+    assert (told.code, str(told.location), told.hint) == ("OLMC138", "olmc.yaml:5:1", hint)
+
+
 def test_in_a_workspace_it_is_that_of_the_root_that_counts(tmp_path: Path) -> None:
     bundle_with(tmp_path, CONFIG + "  kubeVersio: v1.29.0\n")
     assert olmc.compile(tmp_path).options == olmc.Options()

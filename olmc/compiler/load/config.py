@@ -16,11 +16,12 @@ from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_p
 from olmc.compiler.rules.findings import reconcile as lock_rules
 from olmc.compiler.rules.findings import reconcile as versions
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
+from olmc.k8s.diagnostics import POSSIBLE, Location, Place, Report, Source, closest, misspelt
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest, gvk_of, namespace_of
 from olmc.k8s.objects import spec_of as spec_of_object
 from olmc.k8s.strconv import full_kube_version
 from olmc.k8s.yaml import Document, at, dump_one, locate, read
+from olmc.resources import schema
 
 CONFIG_FILE = "olmc.yaml"
 _OTHER_NAME = "olmc.yml"
@@ -56,12 +57,20 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
             continue
         where = problem.where or "the document"
         finding = rules.BAD_CONFIG.finding(place, where=where, problem=problem.text)
+        if len(problem.keys) == 1 and (below := _field_of_spec(str(problem.keys[0]))):
+            finding = finding._replace(hint=f"Write {below} below spec: there it is a field.")
         report.add(finding.caused_by(misspelt(problem.written(document.value), problem.meant)))
     # All or nothing: half of the options would compile something that nobody has asked for.
     if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}
     spec = dict(document.value.get("spec") or {})
     return _with_apis(root, spec, document, report) if "apisFrom" in spec else spec
+
+
+def _field_of_spec(key: str) -> str:
+    """The field of `spec` that a key beside it means, "" for none."""
+    fields = schema("olmc")["properties"]["spec"]["properties"]
+    return key if key in fields else closest(key, fields, POSSIBLE)
 
 
 def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Report) -> dict[str, Any]:

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.catalogs.properties import bundle_properties, properties_text, uncatalogued
 from olmc.compiler.load.bundles import suggested_namespace
-from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step, by_kind, namespaced_name
-from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.cluster import (
+    Cluster,
+    CopiedCsv,
+    CsvState,
+    InstallPlan,
+    NamespacedName,
+    Step,
+    by_kind,
+    namespaced_name,
+)
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.olm.facts import home_of_copy, is_copy_by_metadata
+from olmc.compiler.olm.facts import home_of_copy, is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, owner_labels
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
@@ -31,6 +40,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CONFIG, CONTAINERS, Limit
 from olmc.k8s.objects import (
     ACCOUNT,
+    OLM_GROUP,
     CatalogKey,
     Manifest,
     ObjectKey,
@@ -43,7 +53,9 @@ from olmc.k8s.objects import (
     namespace_of,
     owner_references,
     spec_of,
+    status_of,
     text,
+    texts,
 )
 from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.rules import too_large
@@ -336,6 +348,7 @@ def _reconciled(
             stopped[step.resolving] = StoppedInstallation(str(error), place, hint)
     check_config_size(cluster)
     cluster = settled_state(cluster, options)
+    cluster = cluster._replace(copies={**dict(_copied_meanwhile(cluster, options)), **cluster.copies})
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
     # and OLM resolves no namespace in which all are (R-CAT-506).
@@ -353,6 +366,27 @@ def _reconciled(
     # Of the rounds that made the plans of the workspace nothing else is known.
     history = (*(ResolutionRound({}, plan) for plan in plans), *settled.history)
     return settled._replace(beginning=beginning, history=history, stopped=stopped)
+
+
+def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
+    """The copies that OLM makes of running operators before any plan gets to its steps (R-CAT-710).
+
+    OLM copies all CSVs of a group with new targets, and to a new namespace those that provide an API.
+    """
+    state = options.state.objects if options.state is not None and options.copied_csvs else {}
+    for name, member in cluster.members.items() if state else ():
+        group, before = member.group, state.get(ObjectKey(OLM_GROUP, CSV_KIND, *name))
+        if group is None or before is None or not member.succeeded:
+            continue
+        if is_copy(before.object) or status_of(before.object).get("phase") != "Succeeded":
+            continue
+        known = state.get(ObjectKey(OLM_GROUP, "OperatorGroup", *namespaced_name(group)))
+        watched = texts(status_of(known.object).get("namespaces")) if known is not None else []
+        for namespace in cluster.namespaces if group.is_global else group.targets:
+            is_new = watched != [""] and namespace not in watched
+            copy = NamespacedName(namespace, name.name)
+            if namespace in cluster.namespaces and copy not in cluster.csvs and (is_new or member.csv.owned_apis):
+                yield copy, CopiedCsv(name.namespace, member.csv.object, None)
 
 
 def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:

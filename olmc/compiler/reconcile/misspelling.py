@@ -16,7 +16,7 @@ from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import unknown_config
-from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import is_of_documents, olm_in_texts, profile_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.restmapper import (
     BUILTIN,
@@ -218,6 +218,8 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
 _UNJUDGED = "?"
 """Stands for the field that could be meant where nobody has looked for it; no field has the name."""
 
+_SHOWN_BY_DOCUMENTS = frozenset({("OperatorGroup", "spec.serviceAccount"), ("OperatorGroup", "metadata.spec")})
+"""Fields in examples of OLM's documents that no API server keeps (differences.md)."""
 _APPROVALS = ("Automatic", "Manual")
 _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
@@ -263,13 +265,16 @@ def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Di
     dropped = _dropped(obj, profile, exact=True)
     for field in (_described(obj, field) for field in islice(dropped, report.capacity(subject))):
         place = locate(manifest.source, field.keys, of_key=True)
+        owner, why = olm_in_texts(profile), "does not know: the API server drops it"
+        if is_of_documents(profile) and (obj["kind"], field.where) in _SHOWN_BY_DOCUMENTS:
+            owner, why = "the documents", "show and OLM does not read: the API server drops it"
         yield rules.DROPPED_FIELD.finding(
             place,
             kind=obj["kind"],
             name=name_of(obj),
             where=field.where,
-            owner=f"OLM {profile.name}",
-            why="makes no use of" if field.version else "does not know: the API server drops it",
+            owner=owner,
+            why="makes no use of" if field.version else why,
             effect=field.consequence,
             hint=field.hint,
         ).caused_by(misspelt(str(field.keys[-1]), field.meant))
@@ -319,7 +324,7 @@ def _crds(workspace: Workspace, options: Options) -> RestMapper:
 def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     obj, source = manifest.object, manifest.source
     api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
-    owner = f"{api} of OLM {profile.name}"
+    owner = f"{api} of {olm_in_texts(profile)}"
     served = _served(kind, profile)
     if api in served:
         return None

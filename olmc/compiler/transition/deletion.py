@@ -16,10 +16,13 @@ from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
 from olmc.compiler.reconcile.loop import FINALIZED_KINDS
+from olmc.k8s.api.restmapper import BUILTIN, closest_kind, find_kinds, known_kinds, rest_mapper, without_version
+from olmc.k8s.diagnostics import POSSIBLE, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
     OLM_GROUP,
+    GroupKind,
     KubernetesObject,
     Manifest,
     ObjectKey,
@@ -402,8 +405,33 @@ def _served(manifests: Iterable[Manifest], workspace: Workspace) -> set[str]:
     return {served_folder(source, workspace.catalogs) for source in sources}
 
 
-def named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
-    """The objects that `KIND/NAMESPACE/NAME`, or `KIND/NAME`, means."""
+def named(text: str, objects: Mapping[ObjectKey, Manifest]) -> list[ObjectKey]:
+    """The objects that `KIND/NAMESPACE/NAME`, or `KIND/NAME`, means; the kind goes by any name that kubectl accepts."""
+    kind, namespace, name = _parts(text)
+    found = [key for key in objects if (key.namespace, key.name) == (namespace, name)]
+    mapper = rest_mapper(objects[crd].object for crd in objects if crd.kind == CRD_KIND) if found else BUILTIN
+    return [key for key in found if mapper.mapping(GroupKind(key.group, key.kind)).is_called(kind)]
+
+
+def _parts(text: str) -> tuple[str, str, str]:
     kind, _, rest = text.partition("/")
     namespace, _, name = rest.rpartition("/")
-    return [key for key in objects if (key.kind, key.namespace, key.name) == (kind, namespace, name)]
+    return without_version(kind), namespace, name
+
+
+def unknown_deletions(state: ClusterState, workspace: Workspace, options: Options) -> Iterator[tuple[str, str]]:
+    """The texts of `options.delete` that name no object of the cluster, each with the way out: the nearest name."""
+    objects = apply(state, workspace.manifests).objects if options.delete else {}
+    for target in options.delete:
+        if named(target, objects):
+            continue
+        kind, namespace, name = _parts(target)
+        kinds = known_kinds(manifest.object for manifest in objects.values())
+        found = {each.group_kind for each in find_kinds(kind, kinds)}
+        if not found:
+            yield target, did_you_mean(closest_kind(kind, kinds)) or "Write a kind that the cluster has."
+            continue
+        alike = {f"{key.namespace}/{key.name}": key for key in objects if GroupKind(key.group, key.kind) in found}
+        same = [full for full, key in alike.items() if key.name == name]
+        best = min(same, default="") or closest(f"{namespace}/{name}", alike, POSSIBLE)
+        yield target, did_you_mean(str(alike[best])) if best else f"The cluster has no object of kind {kind}."

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from olmc.k8s.diagnostics import POSSIBLE, closest
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -368,6 +368,15 @@ def resources_outside_namespaces(objects: Iterable[KubernetesObject]) -> frozens
     mapper = rest_mapper(tuple(objects))
     known = map(mapper.mapping, (*builtin_kinds(), *mapper.custom))
     return frozenset((each.group, each.plural) for each in known if not each.namespaced) - {("", "namespaces")}
+
+
+_WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
+
+
+def without_version(name: str) -> str:
+    """The name of a kind as kubectl takes it, without its version: `deployments.v1.apps` becomes `deployments.apps`."""
+    versioned = _WITH_VERSION.fullmatch(name)
+    return f"{versioned['kind']}.{versioned['group']}" if versioned else name
 
 
 def find_kinds(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:

@@ -49,7 +49,7 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
     return tuple(
         row._replace(
             missing=(*row.missing, *_lines(row, own)),
-            causes=tuple(dict.fromkeys(each.finding.message for each in own if _explains(each, row))),
+            causes=_causes_of(row, name, grouped.get(name, ())),
             remedy=next((fix.title for each in grouped.get(name, ()) if (fix := each.finding.fix) is not None), ""),
             is_stalled=any(each.stalls for each in own),
         )
@@ -57,6 +57,15 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
         for name in (NamespacedName(row.namespace, row.package),)
         for own in ([each for each in grouped.get(name, ()) if not is_shown(each, name)],)
     )
+
+
+def _causes_of(row: OperatorStatus, name: NamespacedName, found: Sequence[Diagnosis]) -> tuple[str, ...]:
+    """The diagnoses that explain a row; its own mistake comes before that of another one, and may be shown already."""
+    own = [each for each in found if each.is_shown and each.culprit == name]
+    if own and any(line.subscription == row.subscription for line in row.missing):
+        return ()
+    explaining = own or [each for each in found if not is_shown(each, name) and _explains(each, row)]
+    return tuple(dict.fromkeys(each.finding.message for each in explaining))
 
 
 def _explains(diagnosis: Diagnosis, row: OperatorStatus) -> bool:

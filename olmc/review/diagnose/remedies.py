@@ -88,7 +88,26 @@ def search(
             tried.append(remedy)
             if remedy.is_proven:
                 break
+    proven = {remedy.diagnosis for remedy in tried if remedy.is_proven}
+    left = [diagnosis for diagnosis in waiting if diagnosis not in proven]
+    if len(left) > 1 and len(tried) < MOST_TRIALS and time.process_time() < until:
+        tried += _tried_together(before, left)
     return RemedySearch(tuple(tried))
+
+
+def _tried_together(before: _Before, left: Sequence[Diagnosis]) -> Iterator[Remedy]:
+    """The first candidates of several diagnoses at once: one mistake may hide that the change of another one helps."""
+    firsts = [diagnosis.candidates[0] for diagnosis in left]
+    edits = tuple(dict.fromkeys(edit for candidate in firsts for edit in candidate.edits))
+    together = RemedyCandidate("; ".join(dict.fromkeys(candidate.text for candidate in firsts)), edits)
+    try:
+        changes = changes_of(before.request.root, edits)
+        after = _compiled_with(before.request, changes) if changes else None
+    except EditError:
+        return
+    if after is not None and not (_adds(together) and any(map(_is_refused_group, after.diagnostics))):
+        is_proven = all(_cures(diagnosis, before, after) for diagnosis in left)
+        yield from (Remedy(diagnosis, together, changes, is_proven) for diagnosis in left)
 
 
 def with_fixes(

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.olm.facts import is_copy_by_metadata
+from olmc.compiler.olm.profiles.data import is_of_documents
 from olmc.compiler.output.messages import clean
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.lean import NamedTuple
@@ -25,9 +26,11 @@ class Metric(NamedTuple):
 
 
 def as_prometheus(settled: SettledCluster, *, legacy: bool = False, everything: bool = False) -> str:
-    """The text format 0.0.4. `legacy`: with the labels that OLM's documents name (R-CAT-902); `everything`: with the
-    metrics that only its code has (R-CAT-904), of which durations have counts only.
+    """The text format 0.0.4. `legacy`: with the labels that OLM's documents name (R-CAT-902), which the OLM of the
+    documents has in any case; `everything`: with the metrics that only its code has (R-CAT-904), of which durations
+    have counts only.
     """
+    legacy = legacy or is_of_documents(settled.cluster.profile)
     found = [*_metrics(settled, legacy=legacy), *(_undocumented(settled) if everything else ())]
     return "".join(_shown(metric) for metric in sorted(found, key=lambda metric: metric.name) if metric.samples)
 

@@ -18,9 +18,9 @@ from olmc.compiler.reconcile.ways_out import group_way_out
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
 from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
-from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
+from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, without_version
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
-from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
@@ -481,8 +481,6 @@ def lines_data(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
 #
 # Kinds go by many names on a command line: kind, plural, singular and short names, in any case.
 
-_WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
-
 
 class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
@@ -538,8 +536,7 @@ def target(text: str, scene: ExplainContext) -> ExplainTarget:
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
-    versioned = _WITH_VERSION.fullmatch(first)
-    kinds = find_kinds(f"{versioned['kind']}.{versioned['group']}" if versioned else first, known)
+    kinds = find_kinds(without_version(first), known)
     if not kinds:
         here = [each for each in scene.objects if each.identity[2:] == (first, rest[0]) and not is_copied(each)]
         if len(rest) == 1 and _is_csv(rest[0], scene):

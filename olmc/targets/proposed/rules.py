@@ -209,6 +209,7 @@ CATALOG_DENIED = Rule(
     "without it the API server rejects the Operator (R-OPERATOR-12).",
     found_by=FoundBy.AS_USER,
 )
+APPROVED_HINT = "The workspace approves it. Name the approving user with --as USER: olmc checks that user's rights."
 PENDING = Rule(
     "OLMC672",
     Severity.WARNING,

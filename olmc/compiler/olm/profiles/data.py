@@ -145,6 +145,16 @@ def gaps(name: str) -> Iterator[tuple[str, str]]:
     yield from formats()["controllers"][controller_of(name)].get("gaps", {}).items()
 
 
+def is_of_documents(profile: Profile) -> bool:
+    """Whether a profile is that of OLM's documents, and of no release."""
+    return profile.name == DOCS
+
+
+def olm_in_texts(profile: Profile) -> str:
+    """The OLM of a profile in texts; that of the documents has no version."""
+    return "OLM" if is_of_documents(profile) else f"OLM {profile.name}"
+
+
 @cache
 def profile_of(version: str) -> Profile:
     """The formats of an OLM version: a release (`0.25.0`, `v0.25`), OpenShift's (`ocp-4.14`), or `docs`.

@@ -188,6 +188,15 @@ OTHER_CSV_NAME = Rule(
     "(R-CAT-614).",
     tags=IN_STATUS,
 )
+NOTHING_TO_DELETE = Rule(
+    "OLMC161",
+    Severity.ERROR,
+    "A deletion of an object that the cluster does not have",
+    "delete: the cluster has no object {target}",
+    "{hint}",
+    "With --from, you name the objects that a person deletes by hand. An unknown name deletes nothing, so that the "
+    "plan would be wrong. In olmc.yaml it is a warning: the object may be deleted by now.",
+)
 IMPLIED_NAMESPACE = Rule(
     "OLMC140",
     Severity.INFO,

@@ -16,7 +16,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import account_of_deployment
 from olmc.compiler.olm.naming import CORE_KINDS, TYPED_KINDS
-from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import olm_in_texts, profile_of
 from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.rules.findings import lints as rules
@@ -181,7 +181,7 @@ def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
             yield rule.finding(
                 locate(bundle.csv.source, first.keys, of_key=True),
                 csv=name, where=f"{pattern if more else first.where}{times}", effect=first.consequence, hint=first.hint,
-                owner=f"OLM {profile.name}" if first.version else "OLM",
+                owner=olm_in_texts(profile) if first.version else "OLM",
             )  # fmt: skip
 
 

@@ -174,7 +174,8 @@ def _about_install(judged: InstallDecision, options: Options) -> Iterator[Diagno
         yield rules.APPROVAL_DENIED.finding(place, user=options.user, name=install.name, missing=shown, hint=hint)
     elif judged.pending:
         why = f"{judged.pending_count} permissions are not granted"
-        yield rules.PENDING.finding(place, name=install.name, why=why)
+        finding = rules.PENDING.finding(place, name=install.name, why=why)
+        yield finding._replace(hint=rules.APPROVED_HINT) if install.approved else finding
     elif not judged.applied and not (judged.content.missing or judged.content.problem):
         yield rules.PENDING.finding(place, name=install.name, why="its updates are approved by hand")
     who = f"Operator {install.operator}" if install.operator else f"Install {install.name}"
