@@ -322,7 +322,7 @@ def _both_new(scene: Scene, one: Subscription, other: Subscription, api: GVK, ne
     )  # fmt: skip
     here = scene.cluster.subscriptions.within(one.name.namespace).values()
     keys = tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in (one, other))
-    return Diagnosis(finding, tuple(map(row_of, here)), objects=keys, is_told=True)
+    return Diagnosis(finding, tuple(map(row_of, here)), objects=keys, is_told=True, is_shown=True)
 
 
 def _api(value: object) -> GVK:
