@@ -778,7 +778,7 @@ def check_compiled(
     compiled = CheckInput(
         made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
     )
-    if rules.remedies and not made.failed:
+    if rules.remedies and made.workspace is not None and not made.failed:
         compiled = compiled._replace(diagnoses=with_fixes(request, made, diagnose(scene_of(made)), rules.remedies))
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)
     return select_findings(found, rules.select, rules.ignore)
