@@ -273,11 +273,19 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
         for operator in context.operators
         if operator.outcome == LEFT_RUNNING
     }
+    cures = _cures(context)
     # What is Pending or can't be resolved where a plan has failed follows from that.
     for problem in context.problems if not stuck else ():
         # Several lines are a derivation, and no advice. An operator that is left running has a task with a command.
         if problem.hint and "\n" not in problem.hint and problem.hint not in left:
-            yield Task(problem.hint)
+            yield Task(" ".join(filter(None, (problem.hint, cures.get(problem.hint)))))
+
+
+def _cures(context: TaskContext) -> dict[str, str]:
+    """Return the sentence about `olmc fix` for each hint of a finding that the compilation has reported itself."""
+    fixed = (d.finding for d in context.diagnoses if d.is_shown and d.culprit is None and d.finding.fix is not None)
+    parts = (finding.hint.rpartition("\n") for finding in fixed)
+    return {hint: cure for hint, _, cure in parts}
 
 
 def _to_cure(context: TaskContext) -> Iterator[Task]:
@@ -285,8 +293,6 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
         if diagnosis.is_shown and diagnosis.culprit is None:
-            if finding.fix is not None:
-                yield Task(finding.hint.splitlines()[-1])
             continue
         way = " ".join(finding.hint.splitlines())
         yield Task(f"{finding.message.rstrip('.')}. {way}".strip(), diagnosis.command)
@@ -395,8 +401,9 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
     if not _is_to_blame(name, context):
         return
     if subscription is not None and subscription.failure and operator.why not in hints:
+        end = "" if operator.why.endswith("?") else "."
         yield Task(
-            f"Set right what Subscription {name} asks for: {operator.why}. {operator.after} runs on; until then "
+            f"Correct Subscription {name}: {operator.why}{end} {operator.after} runs on; until then "
             f"nothing in {operator.namespace} is installed or upgraded."
         )
 
