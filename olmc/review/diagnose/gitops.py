@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.olm.facts import is_copy, package_of
+from olmc.compiler.olm.facts import is_copy, is_extension, owner_of, package_of
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -31,7 +31,6 @@ from olmc.k8s.objects import (
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
-from olmc.review.diff.extensions import is_extension, owner_of
 
 _OPTIONS = "argocd.argoproj.io/sync-options"
 _FLUX = "kustomize.toolkit.fluxcd.io/"

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.olm.facts import is_extension, owner_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX
 from olmc.k8s.api.rbac import RuleIndex
 from olmc.k8s.diagnostics import Severity
@@ -63,10 +64,8 @@ from olmc.review.diff.extensions import (
     extension_changes,
     extensions,
     folded_differences,
-    is_extension,
     is_object_set,
     objects_within,
-    owner_of,
     spec_of_others,
     unfolded,
 )

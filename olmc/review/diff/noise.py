@@ -22,6 +22,7 @@ from olmc.compiler.olm.facts import (
     condition_accounts,
     csv_by_label,
     csvs_by_reference,
+    owner_of,
 )
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.k8s.api.rbac import RuleIndex
@@ -48,7 +49,6 @@ from olmc.k8s.objects import (
 )
 from olmc.review.diff import webhooks as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange
-from olmc.review.diff.extensions import owner_of
 from olmc.review.diff.operators import CSV, DiffOperator, operator_of
 from olmc.review.diff.permissions import NO_ACCOUNTS, Accounts, ScopedSubject, SideAccess, access, with_new_names
 from olmc.review.rbac.subjects import AGGREGATE_TO, USER_ROLES

@@ -12,7 +12,15 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState
-from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
+from olmc.compiler.olm.facts import (
+    csv_by_label,
+    has_copy_label,
+    home_of_copy,
+    is_copy,
+    is_extension,
+    original_by_label,
+    owner_of,
+)
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
@@ -56,7 +64,6 @@ from olmc.review.diagnose.engine import is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
-from olmc.review.diff.extensions import is_extension, owner_of
 from olmc.review.explain.provenance import APPROVAL, plan_of
 from olmc.review.plan.outcomes import (
     FAILED_BEFORE,
