@@ -110,7 +110,10 @@ def applied(operator: Mapping[str, Any]) -> Iterator[Object]:
 
 
 def bundle_files(operator: Mapping[str, Any]) -> Files:
-    """A registry+v1 bundle directory; the operator's `files` lie in `manifests/`, texts word for word."""
+    """A registry+v1 bundle directory; the operator's `files` lie in `manifests/`, texts word for word.
+
+    With `filled: N` another file has a ConfigMap with N characters that compress well.
+    """
     folder = f"bundles/{operator['name']}"
     prefix = "operators.operatorframework.io.bundle"
     annotations = {
@@ -124,6 +127,10 @@ def bundle_files(operator: Mapping[str, Any]) -> Files:
     }
     for crd in crds(operator):
         files[f"{folder}/manifests/{crd['metadata']['name']}.crd.yaml"] = json.dumps(crd)
+    if "filled" in operator:
+        data = {"text": "x" * operator["filled"]}
+        filler = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "filler"}, "data": data}
+        files[f"{folder}/manifests/filler.yaml"] = json.dumps(filler)
     for name, content in operator.get("files", {}).items():
         files[f"{folder}/manifests/{name}"] = content if isinstance(content, str) else json.dumps(content)
     return files

@@ -165,25 +165,6 @@ def test_an_upgrade_over_several_versions_can_get_stuck(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "name"), [("olm.package", ""), ("olm.channel", "stable"), ("olm.bundle", "kettle.v1.1.0")]
-)
-def test_what_is_used_is_deprecated(schema: str, name: str, tmp_path: Path) -> None:
-    reference = {"schema": schema, **({"name": name} if name else {})}
-    blob = {"schema": "olm.deprecations", "package": "kettle", "entries": [{"reference": reference, "message": "old"}]}
-    last = {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0", "deprecations": blob}
-    (diagnostic,) = found(tmp_path, groups={"ns/og": "own"}, operators=["kettle.v1.0.0", last])
-    assert diagnostic.code == "OLMC405"
-    assert diagnostic.message.endswith("which its catalog calls deprecated: old")
-
-
-def test_other_versions_may_be_deprecated(tmp_path: Path) -> None:
-    reference = {"schema": "olm.bundle", "name": "kettle.v1.0.0"}
-    blob = {"schema": "olm.deprecations", "package": "kettle", "entries": [{"reference": reference, "message": "old"}]}
-    last = {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0", "deprecations": blob}
-    assert codes(tmp_path, groups={"ns/og": "own"}, operators=["kettle.v1.0.0", last]) == []
-
-
-@pytest.mark.parametrize(
     ("text", "expected"),
     [("${A}", ["OLMC408"]), ("${A:=b}", ["OLMC408"]), ("$${A}", []), ("$A", []), ("${1}", []), ("{A}", [])],
 )

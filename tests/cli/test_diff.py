@@ -191,6 +191,8 @@ def test_the_work_tree_and_the_index_are_not_touched(repository: Path) -> None:
         ("git:v1:clusters/towr", "v1 has no clusters/towr; did you mean clusters/tower? [OLMC484] Paths are those"),
         ("git:v1:cluster/tower", "v1 has no cluster/tower; did you mean clusters/tower? [OLMC484] Paths are those"),
         ("nowhere", "nowhere does not exist [OLMC480]"),
+        ("v1", "v1 does not exist; did you mean git:v1? [OLMC480]"),
+        ("git:v1~7", "git knows no v1~7 in this repository [OLMC483] The history of v1 has 1 commit."),
     ],
 )
 def test_sides_that_there_are_not(side: str, said: str, repository: Path) -> None:  # noqa: ARG001

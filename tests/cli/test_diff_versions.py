@@ -46,7 +46,7 @@ def test_who_is_bound_to_a_role_by_its_old_name(versions: str, tmp_path: Path) -
     text = olmc("diff", "--olm-version", versions, tmp_path / "ws").stdout
     permissions = unfolded(text).partition("\nPermissions\n")[2].partition("\n\n")[0]
     assert "  User/jo\n" in permissions
-    assert "; get, list, watch beacons.lights.example.com in namespace harbour\n" in permissions
+    assert "- may no longer get, list, watch beacons.lights.example.com in namespace harbour\n" in permissions
     assert "  ClusterRole/" not in permissions
 
 

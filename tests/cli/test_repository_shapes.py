@@ -67,3 +67,16 @@ def test_an_object_is_too_large_for_kubectl_apply_only(merges: str) -> None:
         synced = "  syncPolicy:\n    syncOptions:\n    - ServerSideApply=true\n"
         application.write_text(application.read_text() + synced)
     assert ("[OLMC410]" in as_typed("check")) == (merges == "kubectl")
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("shape")
+@pytest.mark.parametrize("shape", ["flux-images"], indirect=True)
+@pytest.mark.parametrize(
+    "odd", ["kind: {ConfigMap: a}\nmetadata: {name: b}", "kind: ConfigMap\nmetadata: {name: {b: c}}"]
+)
+def test_an_object_with_an_odd_name_holds_no_variables(odd: str) -> None:
+    """A mapping in the place of a kind or a name stands for no object that Flux takes variables from."""
+    before = as_typed("status")
+    Path("clusters/prod/odd.yaml").write_text(f"apiVersion: v1\n{odd}\ndata: {{ConfigMap: Secret}}\n")
+    assert as_typed("status") == before

@@ -315,8 +315,8 @@ def revision(repository: Path, *, wide: int, deep: int) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(("diff", "git:HEAD", "."), 3), (("plan", "--from", "git:HEAD"), 3), (("check", "--since", "HEAD", "."), 2),
-     (("fleet", "plan", ".", "--from", "git:HEAD"), 2)],
+    [(("diff", "git:HEAD", "."), 3), (("plan", "--from", "git:HEAD"), 3), (("check", "--since", "HEAD", "."), 3),
+     (("fleet", "plan", ".", "--from", "git:HEAD"), 3)],
 )  # fmt: skip
 def test_a_revision_of_more_files_than_anybody_can_list(
     arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -150,6 +150,7 @@ def test_a_catalog_serves_both_while_both_need_it(fleet: Path) -> None:
     assert catalog["spec"] == {"source": {"type": "Image", "image": image}, "priority": 10}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interval", "minutes"),
     [("1h30m", 90), ("10s", 1), ("-5m", 1), ("1d", 15), ("9" * 400 + "m", 15), ("2400000h", 144_000_000)],

@@ -46,6 +46,7 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
 )
+from olmc.k8s.objects import text as as_text
 from olmc.k8s.yaml import read
 
 # Which entries make up which cluster.
@@ -280,7 +281,7 @@ def _variables_in(repository: Repository, placements: Iterable[Placement]) -> di
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
-            key = (obj.get("kind"), mapping(obj.get("metadata")).get("name"))
+            key = (as_text(obj.get("kind")), name_of(obj))
             if key in sources and "sops" not in obj:
                 plain = "data" if key[0] == "ConfigMap" else "stringData"
                 values |= {f"{key[0]}/{key[1]}/{name}": str(value) for name, value in mapping(obj.get(plain)).items()}

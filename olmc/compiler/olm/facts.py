@@ -13,6 +13,7 @@ from typing import Any
 from olmc.compiler.model.catalog import Property
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyDeployment
+from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER_KIND, OWNER_NAMESPACE, PROPERTIES
 from olmc.k8s.gojson import DecodeError, decode, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
@@ -225,6 +226,21 @@ def group_by_label(obj: _Object) -> NamespacedName | None:
     """Return the OperatorGroup that an object's labels name (R-OG-16)."""
     owner = label_owner(obj)
     return owner.name if owner is not None and owner.kind == "OperatorGroup" else None
+
+
+EXTENSION = "ClusterExtension"
+_EXTENSION_OWNER = "olm.operatorframework.io/owner-"
+
+
+def is_extension(obj: _Object) -> bool:
+    """Whether an object is a ClusterExtension."""
+    return obj.get("kind") == EXTENSION and obj.get("apiVersion") == EXTENSIONS_V1
+
+
+def owner_of(obj: _Object) -> str:
+    """The ClusterExtension that an object is labelled with, "" for none (R-V1-HELM-2)."""
+    labels = labels_of(obj)
+    return text(labels.get(f"{_EXTENSION_OWNER}name")) if labels.get(f"{_EXTENSION_OWNER}kind") == EXTENSION else ""
 
 
 def csvs_by_reference(obj: _Object) -> tuple[NamespacedName, ...]:

@@ -133,7 +133,7 @@ def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) 
     """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, so
     that nobody takes these away, what they own, and the namespaces and CRDs of such resources (observed-83)."""
     waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
-    if not any(key.kind == CSV_KIND for key in deleted) or all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
+    if not any(_is_operator(key) for key in deleted) or all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
         return frozenset()
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
     held = {key for key in waiting if (key.group, key.kind) in left_alone}
@@ -161,9 +161,18 @@ _FINALIZED_BY_OTHERS = frozenset({CSV_KIND, CRD_KIND, "Namespace"})
 
 
 def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set[tuple[str, str]]:
-    """Group and kind of the custom resources that CSVs own; copies own none."""
+    """Group and kind of the custom resources that CSVs own, or CRDs of ClusterExtensions define; copies own none."""
     csvs = (Csv(m.object) for key, m in index.objects.items() if key.kind == CSV_KIND and key not in without)
-    return {(item.api.group, item.api.kind) for csv in csvs if not is_copy(csv.object) for item in csv.owned_crds}
+    kinds = {(item.api.group, item.api.kind) for csv in csvs if not is_copy(csv.object) for item in csv.owned_crds}
+    return kinds | {
+        _defined_kind(manifest.object) for key, manifest in index.objects.items()
+        if key.kind == CRD_KIND and any(_is_operator(it) and it not in without for it in index.owners.get(key, ()))
+    }  # fmt: skip
+
+
+def _is_operator(key: ObjectKey) -> bool:
+    """Whether an operator goes with an object: its CSV, or its ClusterExtension with the revisions of it."""
+    return key.kind == CSV_KIND or key.group == EXTENSIONS_V1.partition("/")[0]
 
 
 def _terminating(manifest: Manifest) -> Manifest:

@@ -250,7 +250,6 @@ LINTS: tuple[Lint, ...] = (
     ineffective.plans_without_status,
     olm_objects.without_namespace,
     olm_objects.pins,
-    olm_objects.deprecated,
     olm_objects.stranded,
     olm_objects.several_hops,
     olm_objects.refused_sources,

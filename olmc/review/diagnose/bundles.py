@@ -152,8 +152,9 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     for csv in csvs:
         package = packages.get(csv.name, "")
         if csv.replaces and csv.replaces == csv.name:
-            place = at(csv.source, "spec", "replaces")
-            yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
+            versions = {other.name: other.version for other in of_package[package]}
+            own_place = Place(csv.source, ("spec", "replaces")) if csv.source is not None else None
+            yield _replaces_itself(csv.name, versions, own_place, _rows(scene, package))
             continue
         if not csv.replaces or csv.replaces in names_of[package] or csv.replaces in listed:
             continue
@@ -165,6 +166,25 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
             continue
         place = at(csv.source, "spec", "replaces")
         yield _replaces_nothing(scene, csv, csv.replaces, [other.name for other in left], place, package)
+
+
+def _replaces_itself(
+    name: str, versions: Mapping[str, str], place: Place | None, rows: tuple[NamespacedName, ...]
+) -> Diagnosis:
+    """A version that replaces itself, and the newest one before it, which may be meant."""
+    own, meant = tolerant_or_none(versions.get(name, "")), ""
+    for other in (each for each in versions if _is_older(versions[each], own)):
+        if not meant or _is_older(versions[meant], tolerant_or_none(versions[other])):
+            meant = other
+    way = f"Write replaces: {meant}, the version before it; or remove the field." if meant else "Remove the field."
+    candidates = [(f"Let {name} replace {meant}", meant)] if meant else []
+    candidates.append((f"Remove replaces from {name}", ""))
+    finding = rules.REPLACES_ITSELF.finding(located(place), csv=name, way=way)
+    edits = tuple(
+        RemedyCandidate(words, (FieldEdit(place.source, place.keys, value or None),))
+        for words, value in candidates if place is not None
+    )  # fmt: skip
+    return Diagnosis(finding, rows, "", edits)
 
 
 def packages_of(catalog: Catalog) -> Mapping[str, Package]:
@@ -221,7 +241,8 @@ def _of_channel(scene: Scene, package: Package, channel: Channel) -> Iterator[Di
     for entry in channel.entries:
         place = _entry_place(entry)
         if entry.replaces and entry.replaces == entry.name:
-            yield Diagnosis(rules.REPLACES_ITSELF.finding(located(place), csv=entry.name), _rows(scene, package.name))
+            bundles = {name: package.bundles[name].version for name in names if name in package.bundles}
+            yield _replaces_itself(entry.name, bundles, place, _rows(scene, package.name))
         if not entry.replaces or entry.replaces in names or entry.replaces in package.bundles:
             continue
         if len(heads) < 2 or entry.name not in heads:

@@ -17,7 +17,7 @@ from olmc.review.explain.missing import WhyAnswer
 from olmc.review.explain.resolution import ResolutionHop
 from olmc.review.explain.status import OperatorStatus
 
-_FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS)
+_FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS, upgrades.deprecations)
 
 
 def scene_of(done: Compilation) -> Scene | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.olm.facts import is_copy, package_of
+from olmc.compiler.olm.facts import is_copy, is_extension, owner_of, package_of
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -154,6 +154,15 @@ def _stopped(sync: Sync, manifest: Manifest, subscription: Subscription, csv: st
     return Diagnosis(finding, (row_of(subscription),), "", candidates, (key,), stalls=True)
 
 
+class _Operator(NamedTuple):
+    """The operator that a kind belongs to in the cluster before: in words, its row, the CRD, and whether it stays."""
+
+    text: str
+    row: NamespacedName
+    crd: str
+    stays: bool
+
+
 def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
     """Objects with a finalizer that go in the same step as the operator which removes it; `removed` is what a tool
     prunes or a person deletes, with what goes along."""
@@ -161,42 +170,59 @@ def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[D
     if state is None or not removed:
         return
     gone = {key.name for key in removed if key.kind == "Namespace"}
-    owners = _owners(scene, state.objects)
+    operators = {**_of_extensions(state.objects, removed), **_of_csvs(scene, state.objects, gone)}
+    # A CRD without the operator of its ClusterExtension is deleted, and its objects with it (R-V1-UN-1).
     crds = {key.name for key in removed if key.kind == CRD_KIND}
+    crds |= {each.crd for each in _of_extensions(state.objects, removed).values() if not each.stays}
     for key, manifest in sorted(state.objects.items()):
         mine = texts(metadata_of(manifest.object).get("finalizers"))
         finalizers = [each for each in mine if each not in _OF_GARBAGE_COLLECTOR]
-        owner = owners.get((key.group, key.kind))
-        if not finalizers or owner is None or key.kind in (CRD_KIND, CSV_KIND):
+        operator = operators.get((key.group, key.kind))
+        if not finalizers or operator is None or operator.stays or key.kind in (CRD_KIND, CSV_KIND):
             continue
-        name, crd = owner
-        if not (key in removed or key.namespace in gone or crd in crds):
-            continue
-        if name in scene.cluster.csvs and name.namespace not in gone:
+        if not (key in removed or key.namespace in gone or operator.crd in crds):
             continue
         what = f"namespace {key.namespace}" if key.namespace in gone else str(key)
         finding = rules.REMOVAL_HANGS.finding(
             at(manifest.source, "metadata", "finalizers"), identity=str(key), finalizer=finalizers[0],
-            csv=f"{name.name} in {name.namespace}", what=what,
+            csv=operator.text, what=what,
         )  # fmt: skip
-        csv = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, *name))
-        row = NamespacedName(name.namespace, package_of(csv.object) if csv is not None else name.name)
         flag = f"-n {key.namespace} " if key.namespace else ""
-        resource = f"{key.kind.lower()}.{key.group}"
-        yield Diagnosis(finding, (row,), f"kubectl {flag}delete {resource} {key.name} --wait", (), (key,))
+        command = f"kubectl {flag}delete {key.kind.lower()}.{key.group} {key.name} --wait"
+        yield Diagnosis(finding, (operator.row,), command, (), (key,))
 
 
-def _owners(scene: Scene, held: Mapping[ObjectKey, Manifest]) -> dict[tuple[str, str], tuple[NamespacedName, str]]:
-    """The CSV of the cluster before that owns each kind, with the name of its CRD; of several one that stays."""
-    found: dict[tuple[str, str], tuple[NamespacedName, str]] = {}
+def _of_csvs(
+    scene: Scene, held: Mapping[ObjectKey, Manifest], gone: Collection[str]
+) -> dict[tuple[str, str], _Operator]:
+    """By kind the operator whose CSV owns it, of several one that stays; `gone` are the removed namespaces."""
+    found: dict[tuple[str, str], _Operator] = {}
     for key, manifest in held.items():
         if key.kind != CSV_KIND or is_copy(manifest.object):
             continue
-        name = NamespacedName(key.namespace, key.name)
+        stays = NamespacedName(key.namespace, key.name) in scene.cluster.csvs and key.namespace not in gone
+        row = NamespacedName(key.namespace, package_of(manifest.object))
         for crd in Csv(manifest.object).owned_crds:
-            pair = (crd.api.group, crd.kind)
-            if pair not in found or name in scene.cluster.csvs:
-                found[pair] = (name, crd.name)
+            if stays or (crd.api.group, crd.kind) not in found:
+                found[crd.api.group, crd.kind] = _Operator(f"{key.name} in {key.namespace}", row, crd.name, stays)
+    return found
+
+
+def _of_extensions(
+    held: Mapping[ObjectKey, Manifest], removed: Collection[ObjectKey]
+) -> dict[tuple[str, str], _Operator]:
+    """By kind the ClusterExtension that has its CRD."""
+    known = {key.name: (key, manifest.object) for key, manifest in held.items() if is_extension(manifest.object)}
+    found = {}
+    for manifest in held.values() if known else ():
+        owner = owner_of(manifest.object) if _is_crd(manifest.object) else ""
+        if owner in known:
+            key, obj = known[owner]
+            catalog = mapping(mapping(spec_of(obj).get("source")).get("catalog"))
+            row = NamespacedName(text(spec_of(obj).get("namespace")), text(catalog.get("packageName")))
+            found[_crd_kind(manifest.object)] = _Operator(
+                f"{row.name} (ClusterExtension {owner})", row, name_of(manifest.object), key not in removed
+            )
     return found
 
 

@@ -28,9 +28,10 @@ PIN_IGNORED = Rule(
     Severity.WARNING,
     "A startingCSV without effect",
     "startingCSV of Subscription {name} is {starting} now and has no effect: it counts for the first installation "
-    "only, and {installed} is installed",
+    "only, and {installed}",
     "{way}",
-    "OLM reads startingCSV while nothing is installed. Later it follows the channel, one InstallPlan after the other.",
+    "OLM reads startingCSV while nothing is installed and no InstallPlan waits. Later it follows the channel, one "
+    "InstallPlan after the other.",
 )
 ORPHAN = Rule(
     "OLMC803",
@@ -139,7 +140,7 @@ REPLACES_ITSELF = Rule(
     Severity.WARNING,
     "A version that replaces itself",
     "{csv} replaces itself",
-    "Name the version before it in replaces, or remove the field.",
+    "{way}",
     "A version that replaces itself upgrades no other version, and the channel is without order.",
 )
 SYNC_STOPPED = Rule(
@@ -178,4 +179,14 @@ EXTENSION_UNRESOLVED = Rule(
     "ClusterExtension {name} can't be resolved: {problem}",
     "{way}",
     "A bundle has to be in one of the channels and inside the range of versions (R-V1-RES-4).",
+)
+ACCOUNT_GOES = Rule(
+    "OLMC824",
+    Severity.WARNING,
+    "An account that goes with an upgrade",
+    "ServiceAccount {account} goes with {old}, since {new} does not have it; {users}",
+    "Keep the account in the permissions of {new}, or as an object of its own; or let the pods use another one.",
+    "OLM makes the accounts of a CSV's permissions, and removes those that the next CSV does not have. A pod whose "
+    "account does not exist is not created.",
+    found_by=FoundBy.OTHERS,
 )

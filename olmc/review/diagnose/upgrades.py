@@ -13,9 +13,22 @@ from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.diagnose import unseen_catalog
 from olmc.compiler.reconcile.unresolved import held_finding
 from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
+from olmc.compiler.rules.findings import lints
 from olmc.k8s.diagnostics import Diagnostic, close_matches, join_limited
 from olmc.k8s.lean import regex
-from olmc.k8s.objects import GVK, OLM_GROUP, CatalogKey, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
+from olmc.k8s.objects import (
+    GVK,
+    OLM_GROUP,
+    CatalogKey,
+    KubernetesObject,
+    ObjectKey,
+    Rendered,
+    mapping,
+    namespace_of,
+    spec_of,
+    status_of,
+    text,
+)
 from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
@@ -212,34 +225,49 @@ def held_back(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
-    """A startingCSV that has changed although something is installed (R-CAT-410)."""
+    """A startingCSV that has changed although something is installed, or an InstallPlan waits (R-CAT-410)."""
     state = scene.state
     for name, subscription in sorted(scene.cluster.subscriptions.items()) if state is not None else ():
         key = ObjectKey(OLM_GROUP, "Subscription", *name)
         before = state.objects.get(key) if state is not None else None
-        starting, installed = subscription.starting_csv, subscription.installed
-        if before is None or not starting or not installed or starting == installed:
-            continue
-        if text(spec_of(before.object).get("startingCSV")) == starting or not _had_installed(before.object):
+        starting = subscription.starting_csv
+        if before is None or not starting or starting in (subscription.installed, subscription.current):
             continue
         plan = plan_of(subscription, scene.cluster)
-        waits = plan is not None and plan.phase == APPROVAL
-        was_manual = spec_of(before.object).get("installPlanApproval") == "Manual"
-        if plan is not None and waits and not was_manual and starting in plan.csvs:
-            continue  # `resolve --pin` writes both fields, and the approval brings this version
-        way = (
-            f"Approve the InstallPlan for {', '.join(plan.csvs)}, which waits." if plan is not None and waits
-            else "Remove startingCSV; OLM follows the channel."
-        )  # fmt: skip
-        command = approval(name.namespace, plan.name) if plan is not None and waits else ""
-        finding = rules.PIN_IGNORED.finding(
-            at(subscription.source, "spec", "startingCSV"), name=name, starting=starting, installed=installed, way=way
-        )
-        yield Diagnosis(finding, (row_of(subscription),), command, objects=(key,))
+        waiting = plan if plan is not None and plan.phase == APPROVAL else None
+        is_new = text(spec_of(before.object).get("startingCSV")) != starting
+        if is_new and _is_settled(before.object, subscription, waiting):
+            yield _ignored_pin(subscription, key, waiting)
 
 
-def _had_installed(obj: object) -> bool:
-    return bool(mapping(mapping(obj).get("status")).get("installedCSV"))
+def _is_settled(before: KubernetesObject, subscription: Subscription, waiting: InstallPlan | None) -> bool:
+    """Whether OLM had decided about a Subscription before, so that it does not read startingCSV any more. While an
+    InstallPlan waits the Subscription is not resolved, even if nothing is installed (observed-40)."""
+    status = status_of(before)
+    if subscription.installed:
+        was_manual = spec_of(before).get("installPlanApproval") == "Manual"
+        # `resolve --pin` writes both fields, and the approval brings this version.
+        is_pin = waiting is not None and not was_manual and subscription.starting_csv in waiting.csvs
+        return bool(status.get("installedCSV")) and not is_pin
+    asked = text(mapping(status.get("installPlanRef")).get("name"))
+    return waiting is not None and asked == waiting.name and subscription.starting_csv not in waiting.csvs
+
+
+def _ignored_pin(subscription: Subscription, key: ObjectKey, waiting: InstallPlan | None) -> Diagnosis:
+    name, starting = subscription.name, subscription.starting_csv
+    way = (
+        f"Approve the InstallPlan for {', '.join(waiting.csvs)}, which waits." if waiting is not None
+        else "Remove startingCSV; OLM follows the channel."
+    )  # fmt: skip
+    held = f"{subscription.installed} is installed"
+    if not subscription.installed and waiting is not None:
+        held = f"InstallPlan {waiting.name} for {', '.join(waiting.csvs)} waits already"
+        way += f" To begin with {starting}, delete Subscription {name}, and apply it again."
+    command = approval(name.namespace, waiting.name) if waiting is not None else ""
+    finding = rules.PIN_IGNORED.finding(
+        at(subscription.source, "spec", "startingCSV"), name=name, starting=starting, installed=held, way=way
+    )
+    return Diagnosis(finding, (row_of(subscription),), command, objects=(key,))
 
 
 def orphans(scene: Scene) -> Iterator[Diagnosis]:
@@ -500,6 +528,31 @@ def _crd_alone(subscription: Subscription, entry: Entry, api: GVK, crd: Rendered
         namespace=namespace_of(subscription.object),
     )  # fmt: skip
     return Diagnosis(finding, (row_of(subscription),), objects=(key,))
+
+
+def deprecations(scene: Scene) -> Iterator[Diagnosis]:
+    """Packages, channels and versions in use that their catalog deprecates."""
+    for name, subscription in sorted(scene.cluster.subscriptions.items()):
+        source = scene.cluster.catalogs.get(subscription.catalog)
+        package = source.catalog.packages.get(subscription.package) if source is not None and source.catalog else None
+        if package is None or not package.deprecations:
+            continue
+        channel = subscription.channel or package.default_channel
+        used = {
+            ("olm.package", ""): (f"package {package.name}", "name"),
+            ("olm.channel", channel): (f"channel {channel}", "channel"),
+            ("olm.bundle", subscription.installed): (subscription.installed, "name"),
+        }
+        for each in package.deprecations:
+            what, field = used.get((each.schema, each.name), ("", ""))
+            if what:
+                finding = lints.DEPRECATED.finding(
+                    at(subscription.source, "spec", field), name=name, what=what,
+                    message=" ".join(each.message.split()), package=package.name,
+                )  # fmt: skip
+                yield Diagnosis(
+                    finding, (row_of(subscription),), objects=(ObjectKey(OLM_GROUP, "Subscription", *name),)
+                )
 
 
 FINDERS = (stranded, held_back, held_by_manual, ignored_pins, orphans, second_providers, catalogs_elsewhere, crds_alone)

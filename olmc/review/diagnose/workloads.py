@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.olm.facts import csvs_by_reference
-from olmc.k8s.diagnostics import Location
+from olmc.compiler.olm.facts import account_of_deployment, csvs_by_reference, package_of
+from olmc.k8s.diagnostics import Location, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import OLM_GROUP, RBAC, KubernetesObject, ObjectKey, Rendered, mapping, mappings, pod_of, text
+from olmc.k8s.objects import (
+    ACCOUNT,
+    OLM_GROUP,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    Rendered,
+    mapping,
+    mappings,
+    pod_of,
+    spec_of,
+    text,
+)
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, operator_of, row_of
@@ -20,6 +32,7 @@ _USERS = frozenset(
     "ClusterServiceVersion Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob ServiceAccount".split()
 )
 _CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs", "/apiserver.local.config/certificates"
+_MOST = 3
 _BY_KIND = {"Secret": "secret", "ConfigMap": "configMap", "PersistentVolumeClaim": "persistentVolumeClaim"}
 
 
@@ -194,7 +207,18 @@ def _place(scene: Scene, csv: Csv, deployment: str, reference: PodReference) -> 
                 keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", *own.path)
                 return at(csv.source, *keys)
     subscription = subscription_of(csv, scene)
-    return at(subscription.source, "spec", "config") if subscription is not None else at(csv.source)
+    return _place_in_config(subscription, reference) if subscription is not None else at(csv.source)
+
+
+def _place_in_config(subscription: Subscription, reference: PodReference) -> Location | None:
+    """Where spec.config of a Subscription asks for an object; its fields are those of a pod and of its containers."""
+    config = mapping(subscription.spec.get("config"))
+    own = {"volumes": config.get("volumes"), "containers": [config]}
+    for each in references(own):
+        if each[:3] == reference[:3]:
+            path = each.path[2:] if each.path[0] == "containers" else each.path
+            return at(subscription.source, "spec", "config", *path)
+    return at(subscription.source, "spec", "config")
 
 
 def subscription_of(csv: Csv, scene: Scene) -> Subscription | None:
@@ -287,4 +311,52 @@ def idle_selectors(scene: Scene) -> Iterator[Diagnosis]:
             yield Diagnosis(finding, (row_of(subscription),))
 
 
-FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (unstartable, config_everywhere, idle_selectors)
+def lost_accounts(scene: Scene) -> Iterator[Diagnosis]:
+    """Accounts of an installed CSV that the next one does not have, while pods other than those of its Deployments use
+    them: a workload of the workspace does, or no Deployment of the CSV ever did, so that the operator's pods may."""
+    state = scene.state
+    if state is None:
+        return
+    held = {rendered.identity for rendered in scene.objects}
+    newer = {
+        row: csv for csv in scene.cluster.csvs.values() for row in (operator_of(csv, scene.cluster),)
+        if ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name) not in state.objects
+    }  # fmt: skip
+    for key, manifest in sorted(state.objects.items()) if newer else ():
+        if (key.group, key.kind) != ("", ACCOUNT) or key in held:
+            continue
+        for owner in csvs_by_reference(manifest.object):
+            before = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, *owner))
+            if before is None:
+                continue
+            old = Csv(before.object)
+            new = newer.get(NamespacedName(owner.namespace, package_of(old.object)))
+            users = [each for each in scene.objects if _uses(each, key)]
+            is_own = any(account_of_deployment(old, each) == key.name for each in old.deployments)
+            if new is not None and (users or not is_own):
+                yield _lost_account(key, old, new, users)
+
+
+def _uses(rendered: Rendered, account: ObjectKey) -> bool:
+    obj, key = rendered.object, rendered.identity
+    pod = pod_of(mapping(spec_of(obj).get("jobTemplate"))) if key.kind == "CronJob" else pod_of(obj)
+    name = text(pod.get("serviceAccountName")) or text(pod.get("serviceAccount"))
+    return key.group in ("apps", "batch") and (key.namespace, name) == (account.namespace, account.name)
+
+
+def _lost_account(key: ObjectKey, old: Csv, new: Csv, users: Sequence[Rendered]) -> Diagnosis:
+    names = join_limited([str(each.identity) for each in users], _MOST)
+    left = f"{names} can't create pods without it" if users else (
+        "no Deployment of the CSV uses it; other pods under it, such as those that the operator itself creates, can't "
+        "be created any more"
+    )  # fmt: skip
+    finding = rules.ACCOUNT_GOES.finding(
+        at(new.source), account=f"{key.namespace}/{key.name}", old=old.name, new=new.name, users=left
+    )
+    objects = (key, *(each.identity for each in users))
+    return Diagnosis(finding, (NamespacedName(new.namespace, package_of(new.object)),), objects=objects)
+
+
+FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
+    unstartable, config_everywhere, idle_selectors, lost_accounts,
+)  # fmt: skip

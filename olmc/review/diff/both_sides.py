@@ -51,7 +51,17 @@ from olmc.k8s.yaml import Document, read
 from olmc.k8s.yaml.pieces import Known, read_pieces
 from olmc.k8s.yaml.split import Head, head_of, split_documents
 from olmc.review.diff.extensions import edited_csvs, has_stuck, kept_back_objects
-from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, may_lack, submodules, with_path, write_tree
+from olmc.review.diff.git import (
+    STREAM,
+    GitError,
+    Revision,
+    as_revision,
+    may_lack,
+    meant_revision,
+    submodules,
+    with_path,
+    write_tree,
+)
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.premises import (
     OPEN,
@@ -315,7 +325,7 @@ def _place(
     if revision is None:
         path = Path(name)
         if not path.exists() and not allow_empty:
-            report.add(rules.NO_SUCH_SIDE.finding(None, side=name))
+            report.add(rules.NO_SUCH_SIDE.finding(None, side=name, meant=meant_revision(name)))
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:

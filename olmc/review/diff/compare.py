@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.olm.facts import is_extension, owner_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX
 from olmc.k8s.api.rbac import RuleIndex
 from olmc.k8s.diagnostics import Severity
@@ -63,16 +64,15 @@ from olmc.review.diff.extensions import (
     extension_changes,
     extensions,
     folded_differences,
-    is_extension,
     is_object_set,
     objects_within,
-    owner_of,
     spec_of_others,
     unfolded,
 )
 from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names, with_template
 from olmc.review.diff.noise import (
     Makers,
+    certificate_paths,
     derived_rights,
     is_certificate,
     metadata_without_noise,
@@ -629,6 +629,11 @@ def _workload(
     account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
     if account not in owners.accounts.renamed:
         yield from account_changes(known, old, new, owners.rights)
+    # A certificate that comes or goes follows from the webhooks; another place of it is for the operator to find.
+    had, has = certificate_paths(old, owners.old), certificate_paths(new, owners.new)
+    if had and has and had != has:
+        path = path_text(("spec", "template", "spec", "containers", "volumeMounts", "mountPath"))
+        yield kinds.field_changed(known, path, list(had), list(has), CHANGE if set(had) <= set(has) else RISK)
     before, after = (
         without_paths(without_noise(obj, of_side), fixed)
         for obj, of_side in ((names.old, owners.old), (new, owners.new))

@@ -17,7 +17,7 @@ from olmc.compiler.model.catalog import Catalog, CatalogBundle, Channel, Package
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1
-from olmc.compiler.olm.facts import is_copy, serves_catalog
+from olmc.compiler.olm.facts import EXTENSION, is_copy, is_extension, owner_of, serves_catalog
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.image_references import is_floating, registry_of
@@ -30,7 +30,6 @@ from olmc.k8s.objects import (
     KubernetesObject,
     ObjectKey,
     as_text,
-    labels_of,
     mapping,
     mappings,
     name_of,
@@ -164,8 +163,6 @@ def _asked(asks: str) -> Message:
     return (" (", shown(asks), ")") if asks else ()
 
 
-EXTENSION = "ClusterExtension"
-_OWNER = "olm.operatorframework.io/owner-"
 _GETS_ON = ("", "Succeeded", "RollingOut", "Absent")
 _TOLD = ("version", "channels", "selector")
 
@@ -192,11 +189,6 @@ def extensions(objects: Iterable[KubernetesObject]) -> dict[str, DiffExtension]:
     return {name_of(obj): _extension(obj) for obj in objects if is_extension(obj)}
 
 
-def is_extension(obj: KubernetesObject) -> bool:
-    """Whether an object is a ClusterExtension."""
-    return obj.get("kind") == EXTENSION and obj.get("apiVersion") == EXTENSIONS_V1
-
-
 def _extension(obj: KubernetesObject) -> DiffExtension:
     status = status_of(obj)
     installed = mapping(mapping(status.get("install")).get("bundle"))
@@ -210,12 +202,6 @@ def _extension(obj: KubernetesObject) -> DiffExtension:
 
 def _catalog(obj: KubernetesObject) -> Mapping[str, object]:
     return mapping(mapping(spec_of(obj).get("source")).get("catalog"))
-
-
-def owner_of(obj: KubernetesObject) -> str:
-    """The ClusterExtension that an object is labelled with, "" for none (R-V1-HELM-2)."""
-    labels = labels_of(obj)
-    return text(labels.get(f"{_OWNER}name")) if labels.get(f"{_OWNER}kind") == EXTENSION else ""
 
 
 def apis_by_owner(objects: Iterable[KubernetesObject]) -> Mapping[str, frozenset[str]]:

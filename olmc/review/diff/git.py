@@ -28,7 +28,7 @@ from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DEPTH, FILES, REVISION
 from olmc.k8s.yaml.rules import too_large
 
@@ -106,6 +106,7 @@ STREAM = "-"
 _PREFIX = "git:"
 # A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
 _ALIKE = 0.5
+_ANCESTOR = regex(r"[~^@]")
 
 
 class GitError(Exception):
@@ -542,13 +543,27 @@ def _object_name(text: str) -> str | None:
         raise
 
 
+def meant_revision(side: str) -> str:
+    """Return the end of a sentence about a missing side: the revision of that name, "" where git knows none."""
+    try:
+        is_known = not side.startswith("-") and _object_name(f"{side}^{{commit}}") is not None
+    except GitError:  # git is not installed, or this is no repository
+        return ""
+    return f"; {did_you_mean(f'{_PREFIX}{side}', inside=True)}" if is_known else ""
+
+
 def _hint(ref: str) -> str:
     """What to do about a revision that isn't there."""
+    is_shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
+    base = _ANCESTOR.split(ref, maxsplit=1)[0]
+    if not is_shallow and base != ref and _object_name(f"{base}^{{commit}}") is not None:
+        count = int(_git("rev-list", "--count", base))
+        return f"The history of {base} has {count} commit{'s' * (count != 1)}."
     names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
     near = [name for name in names if name.rpartition("/")[2] == ref] or close_matches(ref, names, 2, _ALIKE)
     if near:
         return did_you_mean(*(f"{_PREFIX}{name}" for name in near))
-    if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
+    if is_shallow:
         return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
     return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."
 

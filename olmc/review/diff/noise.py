@@ -22,6 +22,7 @@ from olmc.compiler.olm.facts import (
     condition_accounts,
     csv_by_label,
     csvs_by_reference,
+    owner_of,
 )
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.k8s.api.rbac import RuleIndex
@@ -40,6 +41,7 @@ from olmc.k8s.objects import (
     mappings,
     metadata_of,
     object_key,
+    pod_of,
     spec_of,
     status_of,
     text,
@@ -47,7 +49,6 @@ from olmc.k8s.objects import (
 )
 from olmc.review.diff import webhooks as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange
-from olmc.review.diff.extensions import owner_of
 from olmc.review.diff.operators import CSV, DiffOperator, operator_of
 from olmc.review.diff.permissions import NO_ACCOUNTS, Accounts, ScopedSubject, SideAccess, access, with_new_names
 from olmc.review.rbac.subjects import AGGREGATE_TO, USER_ROLES
@@ -197,6 +198,13 @@ class Makers(NamedTuple):
         keyed = {object_key(obj): obj for obj in objects}
         made = (obj for key, obj in keyed.items() if key not in manifests)
         return Makers(operators, deployment_writers(made, operators), manifests, keyed.keys())
+
+
+def certificate_paths(obj: KubernetesObject, makers: Makers) -> tuple[str, ...]:
+    """Where OLM mounts its certificate in the containers of a Deployment, () where it mounts none. `makers` are those
+    of its side. Versions of OLM differ in this (R-CERT-4)."""
+    writer = makers.writers.get(object_key(obj))
+    return tuple(sorted(writer.certificate_volumes(pod_of(obj)).values())) if writer is not None else ()
 
 
 def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:

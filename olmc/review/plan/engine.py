@@ -33,7 +33,7 @@ from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, with_path, write_tree
+from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, meant_revision, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
@@ -461,7 +461,7 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
     if revision is None:
         path = Path(name)
         if not path.exists():
-            report.add(rules.NO_SUCH_SIDE.finding(None, side=name))
+            report.add(rules.NO_SUCH_SIDE.finding(None, side=name, meant=meant_revision(name)))
         return path if path.exists() else None
     try:
         there = with_path(revision, beginning.beside)

@@ -12,7 +12,15 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState
-from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
+from olmc.compiler.olm.facts import (
+    csv_by_label,
+    has_copy_label,
+    home_of_copy,
+    is_copy,
+    is_extension,
+    original_by_label,
+    owner_of,
+)
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
@@ -56,7 +64,6 @@ from olmc.review.diagnose.engine import is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
-from olmc.review.diff.extensions import is_extension, owner_of
 from olmc.review.explain.provenance import APPROVAL, plan_of
 from olmc.review.plan.outcomes import (
     FAILED_BEFORE,
@@ -273,11 +280,19 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
         for operator in context.operators
         if operator.outcome == LEFT_RUNNING
     }
+    cures = _cures(context)
     # What is Pending or can't be resolved where a plan has failed follows from that.
     for problem in context.problems if not stuck else ():
         # Several lines are a derivation, and no advice. An operator that is left running has a task with a command.
         if problem.hint and "\n" not in problem.hint and problem.hint not in left:
-            yield Task(problem.hint)
+            yield Task(" ".join(filter(None, (problem.hint, cures.get(problem.hint)))))
+
+
+def _cures(context: TaskContext) -> dict[str, str]:
+    """Return the sentence about `olmc fix` for each hint of a finding that the compilation has reported itself."""
+    fixed = (d.finding for d in context.diagnoses if d.is_shown and d.culprit is None and d.finding.fix is not None)
+    parts = (finding.hint.rpartition("\n") for finding in fixed)
+    return {hint: cure for hint, _, cure in parts}
 
 
 def _to_cure(context: TaskContext) -> Iterator[Task]:
@@ -285,8 +300,6 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
         if diagnosis.is_shown and diagnosis.culprit is None:
-            if finding.fix is not None:
-                yield Task(finding.hint.splitlines()[-1])
             continue
         way = " ".join(finding.hint.splitlines())
         yield Task(f"{finding.message.rstrip('.')}. {way}".strip(), diagnosis.command)
@@ -395,8 +408,9 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
     if not _is_to_blame(name, context):
         return
     if subscription is not None and subscription.failure and operator.why not in hints:
+        end = "" if operator.why.endswith("?") else "."
         yield Task(
-            f"Set right what Subscription {name} asks for: {operator.why}. {operator.after} runs on; until then "
+            f"Correct Subscription {name}: {operator.why}{end} {operator.after} runs on; until then "
             f"nothing in {operator.namespace} is installed or upgraded."
         )
 
@@ -658,7 +672,9 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in diagnoses:
+    stalled = {operator for diagnosis in diagnoses if diagnosis.stalls for operator in diagnosis.operators}
+    # A cause that keeps an operator from coming up comes before a remark about it.
+    for diagnosis in sorted(diagnoses, key=lambda each: not each.stalls):
         for operator in (each for each in diagnosis.operators if not is_shown(diagnosis, each)):
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)
@@ -667,7 +683,8 @@ def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagno
         name = NamespacedName(outcome.namespace, outcome.package)
         # Of several rows that of a Subscription has the cause, and not that of a CSV which nothing subscribes to.
         is_meant = rows[name] == 1 or bool(outcome.subscription)
-        yield outcome._replace(why=outcome.why or (causes.get(name, "") if is_meant else ""))
+        why = outcome.why or (causes.get(name, "") if is_meant else "")
+        yield outcome._replace(why=why, is_stalled=is_meant and name in stalled)
 
 
 def _distinct(tasks: Iterable[Task]) -> Iterator[Task]:

@@ -58,7 +58,8 @@ class OperatorOutcome(NamedTuple):
 
     `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`,
     `MOVED` or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
-    `extension` is the ClusterExtension that it is of.
+    `extension` is the ClusterExtension that it is of. `is_stalled`: a diagnosis finds that it does not come up, which
+    OLM's objects alone do not show.
     """
 
     namespace: str
@@ -72,6 +73,7 @@ class OperatorOutcome(NamedTuple):
     why: str = ""
     subscription: str = ""
     extension: str = ""
+    is_stalled: bool = False
 
 
 def planned_installs(state: ClusterState, settled: SettledCluster) -> tuple[PlannedInstall, ...]:

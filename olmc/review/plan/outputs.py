@@ -237,8 +237,12 @@ def _shortened(text: str) -> str:
 
 def _row(row: OperatorOutcome) -> list[str]:
     outcome = f"{row.outcome}: {row.why}" if row.why else row.outcome
-    cells = [row.namespace, row.package, row.before_version or row.before, row.after_version or row.after, row.phase]
+    cells = [row.namespace, row.package, row.before_version or row.before, row.after_version or row.after, _phase(row)]
     return [*(clean(cell) or "-" for cell in cells), clean(outcome)]
+
+
+def _phase(row: OperatorOutcome) -> str:
+    return "Stalled" if row.is_stalled and row.phase == "Succeeded" else row.phase
 
 
 def _task_lines(plan: Plan) -> Iterator[str]:

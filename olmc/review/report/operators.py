@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.olm.facts import is_copy, original_of, owner_csvs
+from olmc.compiler.olm.facts import EXTENSION, is_copy, original_of, owner_csvs, owner_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.output.directory import file_name, link_below, put
 from olmc.compiler.output.messages import clean
@@ -36,7 +36,6 @@ from olmc.k8s.objects import (
 )
 from olmc.resources import template_text
 from olmc.review.diagnose.engine import with_diagnoses
-from olmc.review.diff.extensions import EXTENSION, owner_of
 from olmc.review.diff.html import PageLink, channel_picture, policy_hash
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.workloads import images_of

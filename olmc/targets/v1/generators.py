@@ -9,7 +9,7 @@ from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Certificates
 from olmc.compiler.olm.facts import CERTIFICATE_VOLUMES, certificate_volume
 from olmc.compiler.olm.naming import OPERATOR_NAMESPACE, TARGETS, h36, joined_name
-from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import profile_of, releases_with
 from olmc.k8s.gojson import encode_decoded
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -504,17 +504,33 @@ def _check_support(bundle: RegistryBundle, request: InstallRequest) -> None:
         hint = "Keep the operator on OLM v0: OLM v1 can't serve an API by an API server of the operator's own."
     elif bundle.webhooks and request.provider == "none":
         problem = "webhookDefinitions are not supported"
-        hint = "Somebody has to issue the certificates: choose cert-manager or service-ca, by --certs or the profile."
+        hint = _webhooks_way_out(is_chosen=request.certificates is not None)
     elif not request.gates.single_own_namespace_install_support and ALL_NAMESPACES not in modes:
         problem = "bundle does not support AllNamespaces install mode"
+        known, _ = releases_with("SingleOwnNamespaceInstallSupport")
         hint = (
-            "Open the gate SingleOwnNamespaceInstallSupport, as --olm-version v1-experimental does, and give --watch."
+            "Open the gate SingleOwnNamespaceInstallSupport, as --olm-version v1-experimental does, and give --watch, "
+            f"or watchNamespace in spec.config.inline. operator-controller has this gate since {known}. Without it the "
+            "operator needs a Subscription of OLM v0."
         )
     elif not set(modes) & set(_SUPPORTED_MODES):
         problem = f"bundle must support at least one of {go_list(_SUPPORTED_MODES)} install modes"
         hint = "Keep the operator on OLM v0: a ClusterExtension watches all namespaces or one."
     if problem:
         raise BundleError(f"unsupported bundle: {problem}", hint=hint)
+
+
+def _webhooks_way_out(*, is_chosen: bool) -> str:
+    """What installs a bundle with webhooks: a provider of certificates, or a release that has one; `is_chosen`: the
+    request, and no release, leaves the provider out."""
+    if is_chosen:
+        return "Somebody has to issue the certificates: choose cert-manager or service-ca, by --certs or the profile."
+    gate = "WebhookProviderCertManager"
+    known, opened = releases_with(gate)
+    return (
+        f"operator-controller {opened} and later install webhooks, with certificates of cert-manager; releases from "
+        f"{known} on do so with the gate {gate}. --olm-version {opened} compiles for {opened}."
+    )
 
 
 def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str, Any]:

@@ -202,6 +202,16 @@ def gates_known_to(name: str) -> tuple[str, ...]:
     return tuple(sorted(formats()["controllers"][controller_of(name.partition("+")[0])]["knows"]))
 
 
+def releases_with(gate: str) -> tuple[str, str]:
+    """The oldest release of operator-controller that knows a feature gate, and the oldest whose own manifests open it,
+    "" for none; releases are profiles such as `v1.6`."""
+    named = formats()["named"]
+    releases = [name for name in named if (match := _OF_CONTROLLER.fullmatch(name)) and not match[1]]
+    knowing = (name for name in releases if gate in formats()["controllers"][controller_of(name)]["knows"])
+    opening = (name for name in releases if gate in open_gates(name))
+    return next(knowing, ""), next(opening, "")
+
+
 def _switched(switch: str) -> tuple[str, bool]:
     """A gate, and whether it is open: `Name`, `Name=true` or `Name=false`."""
     gate, _, value = switch.partition("=")

@@ -89,7 +89,7 @@ NO_SUCH_SIDE = Rule(
     "OLMC480",
     Severity.ERROR,
     "A side of the comparison does not exist",
-    "{side} does not exist",
+    "{side} does not exist{meant}",
     "Give the path of a workspace, of a bundle, of a rendering, or git:REF[:PATH]; with --allow-empty a side that does "
     "not exist counts as empty.",
     "olmc diff compares two sides. olmc rejects a missing side, since otherwise everything would look new.",

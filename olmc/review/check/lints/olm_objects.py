@@ -47,23 +47,6 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
             yield rules.STARTS_BELOW.finding(place, name=name, starting=starting, reached=after.installed)
 
 
-def deprecated(subject: LintSubject) -> Iterator[Diagnostic]:
-    """Packages, channels and versions in use that the catalog deprecates."""
-    for name, subscription, package in _followed(subject.settled):
-        channel = subscription.channel or package.default_channel
-        used = {
-            ("olm.package", ""): (f"package {package.name}", "name"),
-            ("olm.channel", channel): (f"channel {channel}", "channel"),
-            ("olm.bundle", subscription.installed): (subscription.installed, "name"),
-        }
-        for deprecation in package.deprecations:
-            what, field = used.get((deprecation.schema, deprecation.name), ("", ""))
-            if what:
-                message = " ".join(deprecation.message.split())
-                place = at(subscription.source, "spec", field)
-                yield rules.DEPRECATED.finding(place, name=name, what=what, message=message, package=package.name)
-
-
 def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
     """Operators that come to rest below the head of their channel because no upgrade leads there (R-CAT-410)."""
     for name, subscription, package in _followed(subject.settled):
