@@ -15,6 +15,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import (
     GVK,
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
     ObjectKey,
@@ -361,6 +362,14 @@ class CsvState(NamedTuple):
         return next(again, own) if self.phase == "InstallReady" else own
 
 
+OLMCONFIG = ObjectKey(OLM_GROUP, "OLMConfig", "", "cluster")
+
+
+def disables_copies(config: KubernetesObject) -> bool:
+    """Whether an OLMConfig switches copies of globally installed operators off (R-COPY-5)."""
+    return bool(mapping(spec_of(config).get("features")).get("disableCopiedCSVs"))
+
+
 class CopiedCsv(NamedTuple):
     """A copied CSV that the workspace has: the namespace that it is from, the object, and where it stands."""
 
@@ -405,6 +414,12 @@ class Cluster(NamedTuple):
     approvals: tuple[PolicyApproval, ...] = ()
     cel: CelAccount | None = None
 
+    @property
+    def disables_copies(self) -> bool:
+        """Whether OLMConfig `cluster` switches copies of globally installed operators off (R-COPY-5)."""
+        config = self.objects.get(OLMCONFIG) if self.profile.copied_disable else None
+        return config is not None and disables_copies(config.object)
+
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""
         return tuple(self.groups.within(namespace).values())
@@ -421,8 +436,10 @@ class Cluster(NamedTuple):
         # Without one group that has targets OLM leaves the copies alone (observed-52, observed-72).
         if group is None or group.problem or not group.targets:
             return True
+        if group.is_global:
+            return not self.disables_copies
         # Those of a group that shrank to its own namespace stay until the next resync (observed-73).
-        return group.is_global or name.namespace in group.targets or group.targets == (copy.home,)
+        return name.namespace in group.targets or group.targets == (copy.home,)
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""

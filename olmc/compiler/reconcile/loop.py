@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.compiler.catalogs.properties import bundle_properties, properties_text, uncatalogued
 from olmc.compiler.load.bundles import suggested_namespace
 from olmc.compiler.model.cluster import (
+    OLMCONFIG,
     Cluster,
     CopiedCsv,
     CsvState,
@@ -18,6 +19,7 @@ from olmc.compiler.model.cluster import (
     NamespacedName,
     Step,
     by_kind,
+    disables_copies,
     namespaced_name,
 )
 from olmc.compiler.model.operators import CSV_KIND, Csv
@@ -373,23 +375,26 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
 
     OLM copies all CSVs of a group that is edited. To a new namespace that the group already watches it copies those
     that provide an API, and all if the group watches its own namespace as well. A label that a selector matches waits
-    for the next resync, which comes after all plans.
+    for the next resync, which comes after all plans. OLMConfig can switch copies of a global group off, and on.
     """
     state = options.state.objects if options.state is not None and options.copied_csvs else {}
+    config = state.get(OLMCONFIG)
+    had_none = config is not None and disables_copies(config.object)
     for name, member in cluster.members.items() if state else ():
         group, before = member.group, state.get(ObjectKey(OLM_GROUP, CSV_KIND, *name))
-        if group is None or before is None or not member.succeeded:
+        if group is None or before is None or not member.succeeded or (group.is_global and cluster.disables_copies):
             continue
         if is_copy(before.object) or status_of(before.object).get("phase") != "Succeeded":
             continue
         known = state.get(ObjectKey(OLM_GROUP, "OperatorGroup", *namespaced_name(group)))
         watched = texts(status_of(known.object).get("namespaces")) if known is not None else []
         is_edited = known is None or spec_of(known.object) != group.spec
+        is_switched_on = group.is_global and had_none
         is_synced = bool(member.csv.owned_apis) or name.namespace in watched
         for namespace in cluster.namespaces if group.is_global else group.targets:
             is_watched = watched == [""] or namespace in watched
             copy = NamespacedName(namespace, name.name)
-            is_heard_of = is_synced if is_watched else is_edited
+            is_heard_of = is_switched_on or (is_synced if is_watched else is_edited)
             if is_heard_of and namespace in cluster.namespaces and copy not in cluster.csvs:
                 yield copy, CopiedCsv(name.namespace, member.csv.object, None)
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.cluster import Cluster, CopiedCsv, CsvState, NamespacedName
+from olmc.compiler.model.cluster import OLMCONFIG, Cluster, CopiedCsv, CsvState, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Inputs, Reason
@@ -49,11 +49,9 @@ from olmc.k8s.objects import (
     apiservice_key,
     gvk_of,
     labels_of,
-    mapping,
     namespace_of,
     object_key,
     owner_references,
-    spec_of,
     status_of,
     text,
 )
@@ -63,8 +61,6 @@ from olmc.k8s.yaml import locate
 # (R-CSV-29, R-COPY-1 … R-COPY-7, R-INST-11).
 
 CSV_STAGE = "csvs"
-
-OLMCONFIG = ObjectKey(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
 def csvs(context: RenderContext) -> Iterator[Rendered]:
@@ -150,7 +146,7 @@ def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L1734-L1860
     if not group.is_global:
         return tuple(name for name in existing if name in group.targets)
-    if copies_disabled(context):
+    if context.cluster.disables_copies:
         protected = context.options.protected_copied_csv_namespaces
         return tuple(n for n in existing if n in protected and context.profile.copied_disable == "global, protected")
     return tuple(existing)
@@ -179,13 +175,6 @@ def homes_of_copies(context: RenderContext) -> dict[NamespacedName, str]:
         for target in copy_targets(context, member)
     }
     return made | {name: copy.home for name, copy in kept_copies(context).items()}
-
-
-def copies_disabled(context: RenderContext) -> bool:
-    """Whether OLMConfig `cluster` switches copies of globally installed operators off."""
-    config = context.cluster.objects.get(OLMCONFIG) if context.profile.copied_disable else None
-    spec = spec_of(config.object) if config else {}
-    return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
 
 def _copy_without_namespace(
@@ -227,7 +216,7 @@ def olmconfig(context: RenderContext) -> Iterator[Rendered]:
         yield config
         return
     # OLM has four texts for this; at rest no copy is missing or left over, so two of them remain (R-COPY-6).
-    disabled = copies_disabled(context)
+    disabled = context.cluster.disables_copies
     condition = {
         "type": "DisabledCopiedCSVs",
         "status": "True" if disabled else "False",
