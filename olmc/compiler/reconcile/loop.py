@@ -401,20 +401,21 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
 
 def _resynced(cluster: Cluster) -> Cluster:
     """The cluster without the copies of groups that shrank to their own namespace, and what they own (observed-73)."""
-    copies = dict(cluster.copies)
-    objects: Mapping[ObjectKey, Rendered] = cluster.objects
+    gone: dict[str, list[NamespacedName]] = {}
     for name, copy in cluster.copies.items():
         member = cluster.members.get(NamespacedName(copy.home, name.name))
-        if member is None or member.group is None or member.group.targets != (copy.home,):
-            continue
-        del copies[name]
-        kept = {
-            key: _without_owner(key, obj, name, cluster.profile) if key.namespace else obj
-            for key, obj in objects.items()
-        }
-        objects = {key: obj for key, obj in kept.items() if obj is not None}
-    if len(copies) == len(cluster.copies):
+        if member is not None and member.group is not None and member.group.targets == (copy.home,):
+            gone.setdefault(name.namespace, []).append(name)
+    if not gone:
         return cluster
+    copies = {name: copy for name, copy in cluster.copies.items() if name not in gone.get(name.namespace, ())}
+    objects: dict[ObjectKey, Rendered] = {}
+    for key, rendered in cluster.objects.items():
+        kept: Rendered | None = rendered
+        for name in gone.get(key.namespace, ()):
+            kept = kept and _without_owner(key, kept, name, cluster.profile)
+        if kept is not None:
+            objects[key] = kept
     return cluster._replace(copies=copies, objects=by_kind(objects))
 
 
