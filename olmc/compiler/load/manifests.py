@@ -65,6 +65,7 @@ _SCHEMAS = {
     "Subscription": "subscription",
     "CatalogSource": "catalogsource",
     "ClusterServiceVersion": "clusterserviceversion",
+    "InstallPlan": "installplan",
     "OLMConfig": "olmconfig",
 }
 
@@ -162,6 +163,9 @@ def _stored(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _has_schema(obj: KubernetesObject) -> bool:
+    # A plan in another version is reported as an unknown kind.
+    if obj["kind"] == "InstallPlan":
+        return bool(obj["apiVersion"] == f"{OLM_GROUP}/v1alpha1")
     return bool(obj["apiVersion"].startswith(OLM_GROUP + "/")) and obj["kind"] in _SCHEMAS
 
 

@@ -415,8 +415,14 @@ class Cluster(NamedTuple):
         if name in self.csvs or copy is None:
             return name in self.csvs
         member = self.members.get(NamespacedName(copy.home, name.name))
-        group = member.group if member is not None else None
-        return group is not None and (group.is_global or name.namespace in group.targets)
+        if member is None:
+            return False
+        group = member.group
+        # Without one group that has targets OLM leaves the copies alone (observed-52, observed-72).
+        if group is None or group.problem or not group.targets:
+            return True
+        # Those of a group that shrank to its own namespace stay until the next resync (observed-73).
+        return group.is_global or name.namespace in group.targets or group.targets == (copy.home,)
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""

@@ -371,7 +371,9 @@ def _reconciled(
 def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copies that OLM makes of running operators before any plan gets to its steps (R-CAT-710).
 
-    OLM copies all CSVs of a group with new targets, and to a new namespace those that provide an API.
+    OLM copies all CSVs of a group that is edited. To a new namespace that the group already watches it copies those
+    that provide an API, and all if the group watches its own namespace as well. A label that a selector matches waits
+    for the next resync, which comes after all plans.
     """
     state = options.state.objects if options.state is not None and options.copied_csvs else {}
     for name, member in cluster.members.items() if state else ():
@@ -382,11 +384,33 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
             continue
         known = state.get(ObjectKey(OLM_GROUP, "OperatorGroup", *namespaced_name(group)))
         watched = texts(status_of(known.object).get("namespaces")) if known is not None else []
+        is_edited = known is None or spec_of(known.object) != group.spec
+        is_synced = bool(member.csv.owned_apis) or name.namespace in watched
         for namespace in cluster.namespaces if group.is_global else group.targets:
-            is_new = watched != [""] and namespace not in watched
+            is_watched = watched == [""] or namespace in watched
             copy = NamespacedName(namespace, name.name)
-            if namespace in cluster.namespaces and copy not in cluster.csvs and (is_new or member.csv.owned_apis):
+            is_heard_of = is_synced if is_watched else is_edited
+            if is_heard_of and namespace in cluster.namespaces and copy not in cluster.csvs:
                 yield copy, CopiedCsv(name.namespace, member.csv.object, None)
+
+
+def _resynced(cluster: Cluster) -> Cluster:
+    """The cluster without the copies of groups that shrank to their own namespace, and what they own (observed-73)."""
+    copies = dict(cluster.copies)
+    objects: Mapping[ObjectKey, Rendered] = cluster.objects
+    for name, copy in cluster.copies.items():
+        member = cluster.members.get(NamespacedName(copy.home, name.name))
+        if member is None or member.group is None or member.group.targets != (copy.home,):
+            continue
+        del copies[name]
+        kept = {
+            key: _without_owner(key, obj, name, cluster.profile) if key.namespace else obj
+            for key, obj in objects.items()
+        }
+        objects = {key: obj for key, obj in kept.items() if obj is not None}
+    if len(copies) == len(cluster.copies):
+        return cluster
+    return cluster._replace(copies=copies, objects=by_kind(objects))
 
 
 def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
@@ -417,9 +441,12 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
         if planned:
             check_config_size(cluster)
             cluster = settled_state(cluster, options)
-        else:
+            continue
+        resynced = _resynced(cluster)
+        if resynced is cluster:
             cluster = _with_history(cluster, options)
             return SettledCluster(cluster, beginning, first, rounds, tuple(history))
+        cluster = resynced
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
     return SettledCluster(cluster, beginning, first, rounds, tuple(history))
 

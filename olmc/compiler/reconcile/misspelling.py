@@ -64,7 +64,6 @@ _WITHOUT = {
     ("ClusterServiceVersion", "spec.installModes"): "it supports no install mode",
     ("ClusterServiceVersion", "spec.minKubeVersion"): "it is installed on every version of Kubernetes",
     ("ClusterServiceVersion", "spec.webhookdefinitions"): "it has no webhooks",
-    ("InstallPlan", "spec.approved"): "the plan is not approved",
     ("OLMConfig", "spec.features"): "CSVs are copied",
     ("OLMConfig", "spec.features.disableCopiedCSVs"): "CSVs are copied",
     ("OperatorGroup", "spec.serviceAccountName"): "operators are installed with OLM's own rights",

@@ -40,6 +40,8 @@ STAGE = "catalog_servers"
 _CATALOG_LABEL = "olm.catalogSource"
 _UNPACKED_LABEL = "operatorframework.io/bundle-unpack-ref"
 _PORT = 50051
+# Values of labels end here.
+_LABEL_LIMIT = 63
 
 _Maker = Callable[[CatalogSource, Profile], Iterator[KubernetesObject]]
 
@@ -93,13 +95,18 @@ def catalog_accounts(context: RenderContext) -> Iterator[Rendered]:
 def _rendered(context: RenderContext, of_image: Sequence[_Maker], of_configmap: Sequence[_Maker]) -> Iterator[Rendered]:
     """The objects for each catalog of an image and of a ConfigMap that exists; one at an address needs none."""
     for source in context.cluster.catalogs.values():
-        if source.manifest is None or source.of_cluster or source.refused:
+        if source.manifest is None or source.of_cluster or source.refused or _is_too_long(source, context.profile):
             continue
         is_image = not is_of_configmap(source) and bool(spec_of(source.manifest).get("image"))
         makers = of_configmap if is_of_configmap(source) else of_image if is_image else ()
         for make in makers:
             for obj in make(source, context.profile):
                 yield rendered(obj, STAGE, "R-CAT-760", source.source)
+
+
+def _is_too_long(source: CatalogSource, profile: Profile) -> bool:
+    """Whether OLM fails at the NetworkPolicies of a catalog, which come first: their labels hold its name."""
+    return profile.catalog_objects["egress"] is not None and len(source.key.name) > _LABEL_LIMIT
 
 
 def is_of_configmap(source: CatalogSource) -> bool:
