@@ -180,3 +180,56 @@ def test_a_volume_of_the_subscription_stalls_an_operator(tmp_path: Path) -> None
     assert "1.0.0 Stalled installed: nothing creates ConfigMap trust" in output(
         "plan", root, "--from", tmp_path / "before"
     )
+
+
+# Rules that a Role can't give.
+
+MIXED = {"apiGroups": ["", "apps"], "resources": ["pods", "nodes"], "verbs": ["get"]}
+
+
+def test_rules_of_a_role_without_effect_are_no_rights(tmp_path: Path) -> None:
+    """A resource without a namespace has none in another group of the rule either; that of a CRD counts as well."""
+    cups = {"apiGroups": ["kettle.example.com"], "resources": ["cups"], "verbs": ["list"]}
+    operator = {"name": "kettle.v1.0.0", "permissions": {"kettle": [MIXED, cups]}, "files": {"cups.yaml": {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "cups.kettle.example.com"},
+        "spec": {
+            "group": "kettle.example.com", "scope": "Cluster", "names": {"plural": "cups", "kind": "Cup"},
+            "versions": [{
+                "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}},
+            }],
+        },
+    }}}  # fmt: skip
+    root = workspace(tmp_path / "after", operator, groups={"ns/og": "own"})
+    (tmp_path / "before").mkdir()
+    for told in (output("rbac", root), output("plan", root, "--from", tmp_path / "before")):
+        assert "pods" in told
+        assert "get nodes" not in told
+        assert "nodes." not in told
+        assert "list cups" not in told
+    assert "asks in permissions for nodes, cups, which have no namespace" in output("check", root)
+
+
+def test_urls_belong_into_cluster_permissions(tmp_path: Path) -> None:
+    root = workspace(tmp_path, {"name": "kettle.v1.0.0", "permissions": {"kettle": ["get /metrics"]}}, groups={
+        "ns/og": "own"
+    })  # fmt: skip
+    for command in ("check", "why"):
+        told = output(command, root) if command == "check" else output("why", "kettle.v1.0.0", root)
+        assert "Move the rules with nonResourceURLs (/metrics) from permissions to clusterPermissions" in told, command
+
+
+def test_a_crd_with_the_fields_of_v1beta1(tmp_path: Path) -> None:
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "cups.kettle.example.com"},
+        "spec": {
+            "group": "kettle.example.com", "scope": "Namespaced", "names": {"plural": "cups", "kind": "Cup"},
+            "versions": [{"name": "v1", "served": True, "storage": True}],
+            "validation": {"openAPIV3Schema": {"type": "object"}},
+        },
+    }  # fmt: skip
+    root = workspace(tmp_path / "after", {"name": "kettle.v1.0.0", "files": {"cups.yaml": crd}})
+    (tmp_path / "before").mkdir()
+    for told in (output("check", root), output("plan", root, "--from", tmp_path / "before")):
+        assert "Move spec.validation to spec.versions[*].schema of each version" in told

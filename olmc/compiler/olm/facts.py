@@ -8,6 +8,7 @@ content. Each function takes untrusted objects, and a value of the wrong type co
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.model.catalog import Property
@@ -226,6 +227,29 @@ def group_by_label(obj: _Object) -> NamespacedName | None:
     """Return the OperatorGroup that an object's labels name (R-OG-16)."""
     owner = label_owner(obj)
     return owner.name if owner is not None and owner.kind == "OperatorGroup" else None
+
+
+PLACES_IN_V1: Mapping[tuple[str, ...], str] = MappingProxyType({
+    ("spec", "validation"): "spec.versions[*].schema of each version",
+    ("spec", "subresources"): "spec.versions[*].subresources of each version",
+    ("spec", "additionalPrinterColumns"): "spec.versions[*].additionalPrinterColumns, with JSONPath written jsonPath",
+    ("spec", "version"): "spec.versions[*].name",
+    ("spec", "conversion", "webhookClientConfig"): "spec.conversion.webhook.clientConfig",
+    ("spec", "conversion", "conversionReviewVersions"): "spec.conversion.webhook.conversionReviewVersions",
+})  # fmt: skip
+"""Where apiextensions.k8s.io/v1 has the fields that v1beta1 had elsewhere in a CRD."""
+
+
+def moves_to_v1(crd: _Object) -> tuple[str, ...]:
+    """The fields of a CRD that stand where v1beta1 had them, each with its place in v1: "spec.x to spec.y"."""
+    found = []
+    for keys, place in PLACES_IN_V1.items():
+        above: Any = crd
+        for key in keys[:-1]:
+            above = mapping(above).get(key)
+        if keys[-1] in mapping(above):
+            found.append(f"{'.'.join(keys)} to {place}")
+    return tuple(found)
 
 
 EXTENSION = "ClusterExtension"

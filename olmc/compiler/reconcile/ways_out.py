@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from olmc.compiler.model.catalog import Property, of_package
 from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
-from olmc.compiler.olm.facts import package_of, properties_of, real_csvs
+from olmc.compiler.olm.facts import moves_to_v1, package_of, properties_of, real_csvs
 from olmc.compiler.olm.naming import PROPERTIES
 from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import StoredVersion, join_limited
-from olmc.k8s.objects import GVK, mapping, text
+from olmc.k8s.objects import CRD_KIND, GVK, mapping, mappings, text, texts
 
 _MODES = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 _MOST = 4
@@ -134,7 +134,21 @@ def plan_way_out(plan: InstallPlan, cluster: Cluster) -> str:
         users = _users(plan.cause, plan, cluster)
         if users:
             return " ".join(_of_older_version(plan, plan.cause, users, cluster))
-    return way_out(plan.cause)
+    return step_way_out(plan) or way_out(plan.cause)
+
+
+def step_way_out(plan: InstallPlan) -> str:
+    """What to change in the object at which a plan stops, "" where that is not known: a CRD with fields where v1beta1
+    had them, or a rule of `permissions` that no Role can have."""
+    step = plan.steps[plan.executed] if plan.phase == "Failed" and plan.executed < len(plan.steps) else None
+    if step is None or plan.cause is not None:
+        return ""
+    moves = moves_to_v1(step.object) if step.kind == CRD_KIND else ()
+    if moves:
+        return rules.OLD_CRD_HINT.format(moves=", ".join(moves))
+    listed = mappings(step.object.get("rules")) if step.kind == "Role" and step.derived else []
+    urls = [url for rule in listed for url in texts(rule.get("nonResourceURLs"))]
+    return rules.URLS_HINT.format(urls=join_limited(urls, _MOST)) if urls else ""
 
 
 def _users(cause: StoredVersion, plan: InstallPlan, cluster: Cluster) -> list[Csv]:

@@ -370,6 +370,14 @@ def resources_outside_namespaces(objects: Iterable[KubernetesObject]) -> frozens
     return frozenset((each.group, each.plural) for each in known if not each.namespaced) - {("", "namespaces")}
 
 
+@cache
+def has_no_resource(group: str, plural: str) -> bool:
+    """Whether Kubernetes itself has a group, and no resource of that name in it."""
+    mapper = rest_mapper(())
+    own = {mapper.mapping(kind).plural for kind in kubernetes_kinds() if kind.group == group}
+    return bool(own) and plural not in own
+
+
 _WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
 
 

@@ -112,7 +112,7 @@ FIXED_SUBJECT = Rule(
     Severity.WARNING,
     "A binding to an account of another namespace",
     "{identity} in the bundle of {csv} binds ServiceAccount {account} of namespace {fixed}; the operator is installed "
-    "in {namespace}, and its account there gets nothing",
+    "in {namespace}, and pods under its account there get no rights by it",
     "Remove the subject's namespace from the bundle, or install the operator in {fixed}.",
     "OLM puts the objects of a bundle into the namespace of the Subscription, and leaves subjects of bindings as they "
     "are written.",

@@ -231,7 +231,7 @@ def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
         key = ObjectKey(OLM_GROUP, "Subscription", *name)
         before = state.objects.get(key) if state is not None else None
         starting = subscription.starting_csv
-        if before is None or not starting or starting in (subscription.installed, subscription.current):
+        if before is None or not starting or starting == subscription.installed:
             continue
         plan = plan_of(subscription, scene.cluster)
         waiting = plan if plan is not None and plan.phase == APPROVAL else None

@@ -302,6 +302,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
     ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
+    # What a Role can't give depends on the CRDs.
+    ours, theirs = [*ours, *_crds(kept_old)], [*theirs, *_crds(kept_new)]
     rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), names)
     derived = derived_rights(kept_old, before, old.manifests, names), derived_rights(kept_new, after, new.manifests)
     reported, noise = without_derived(rights, *derived)
@@ -645,6 +647,10 @@ def _without_labels(metadata: dict[str, Any]) -> dict[str, Any]:
     """The metadata of a CRD without its labels, by which nobody selects, but for those of OLM itself."""
     labels = {key: value for key, value in mapping(metadata.get("labels")).items() if key.startswith("olm.")}
     return {**metadata, "labels": labels or None}
+
+
+def _crds(objects: Iterable[KubernetesObject]) -> Iterator[KubernetesObject]:
+    return (obj for obj in objects if obj.get("kind") == CRD_KIND)
 
 
 def _is_crd(known: ObjectKey) -> bool:

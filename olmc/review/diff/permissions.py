@@ -18,6 +18,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
     ANY,
+    CRD_KIND,
     RBAC,
     KubernetesObject,
     ObjectKey,
@@ -162,8 +163,11 @@ def access(
     for the OperatorCondition of a CSV is that for the condition of its package. `manifests` are the objects that its
     workspace has written, and not OLM.
     """
-    rendered = [Rendered(_unnamed(form, owners), _NOWHERE) for obj in objects for form in rbac_forms(obj)]
-    granted = permissions(rendered)
+    side = list(objects)
+    rendered = [Rendered(_unnamed(form, owners), _NOWHERE) for obj in side for form in rbac_forms(obj)]
+    # A Role gives nothing for the resources of a CRD without namespaces.
+    crds = (Rendered(obj, _NOWHERE) for obj in side if obj.get("kind") == CRD_KIND)
+    granted = permissions((*rendered, *crds))
     of_groups = {role.identity for role in rendered if role.identity not in manifests and _is_of_a_group(role)}
     group_roles = {role.name for role in of_groups}
     joined = joined_once(lambda parts: tuple(sorted({each.rule for part in parts for each in part})))

@@ -19,7 +19,7 @@ from olmc.compiler.olm.naming import ALONGSIDE, binding_name, cluster_role_name,
 from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
-from olmc.compiler.reconcile.ways_out import group_way_out, plan_way_out, replaces_in_plan
+from olmc.compiler.reconcile.ways_out import group_way_out, plan_way_out, replaces_in_plan, step_way_out
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
 from olmc.k8s.diagnostics import Location, Place, StoredVersion, UnfitResource, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
@@ -174,7 +174,7 @@ def of_plan(plan: InstallPlan, cluster: Cluster) -> Iterator[ExplanationLine]:
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
-        if isinstance(plan.cause, UnservedKind | StoredVersion | UnfitResource):
+        if isinstance(plan.cause, UnservedKind | StoredVersion | UnfitResource) or step_way_out(plan):
             yield ExplanationLine(1, plan_way_out(plan, cluster))
         for name in replaces_in_plan(plan, cluster):
             yield ExplanationLine(1, f"{name.name} runs on")

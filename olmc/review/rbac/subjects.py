@@ -14,7 +14,7 @@ from olmc.compiler.output.messages import not_found
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_access import RoleBinding, Roles, collect_roles, decode_binding, with_groups
 from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
-from olmc.k8s.api.restmapper import resources_outside_namespaces
+from olmc.k8s.api.restmapper import has_no_resource, resources_outside_namespaces
 from olmc.k8s.diagnostics import Location, Place
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -283,11 +283,10 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
-    crds: list[Rendered] = []
-    for obj in (form for written in objects for form in rendered_forms(written)):
+    written = tuple(objects)
+    crds = [each for each in written if each.identity.kind == CRD_KIND]
+    for obj in (form for each in written for form in rendered_forms(each)):
         key = obj.identity
-        if key.kind == CRD_KIND:
-            crds.append(obj)
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
             rendered[key] = obj
             if key.kind == "ClusterRole" and (subjects := bound_by_default(key.name)):
@@ -380,11 +379,18 @@ class _Sources(NamedTuple):
 
 
 def _in_namespaces(rule: PolicyRule, outside: frozenset[tuple[str, str]]) -> PolicyRule:
-    """The part of a rule that holds where a RoleBinding gives it: without URLs and resources outside of namespaces."""
-    resources = (
-        each for each in rule.resources if not all((group, each.partition("/")[0]) in outside for group in rule.groups)
-    )
-    return rule._replace(resources=() if rule.urls else tuple(resources))
+    """The part of a rule that holds where a RoleBinding gives it: without URLs and resources outside of namespaces. Of
+    several groups those count that may have such a resource: a built-in group has no other ones than are known."""
+
+    def is_inside(resource: str) -> bool:
+        plural = resource.partition("/")[0]
+        elsewhere = any((group, plural) in outside for group in rule.groups)
+        return any(
+            (group, plural) not in outside and not (elsewhere and has_no_resource(group, plural))
+            for group in rule.groups
+        )
+
+    return rule._replace(resources=() if rule.urls else tuple(filter(is_inside, rule.resources)))
 
 
 def _provenance(role: Rendered) -> Provenance | None:

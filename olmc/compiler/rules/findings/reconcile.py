@@ -190,6 +190,13 @@ TWO_GROUPS = Rule(
     tags=IN_STATUS,
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
+OLD_CRD_HINT = (
+    "The fields of the CRD stand where v1beta1 had them. Move {moves}. Later steps of the plan are not carried out."
+)
+URLS_HINT = (
+    "Move the rules with nonResourceURLs ({urls}) from permissions to clusterPermissions: a Role has none. Later steps "
+    "of the plan are not carried out."
+)
 STORED_VERSION_HINT = (
     "Write every {0.kind} again, so that it is stored in {0.storage}, then take {0.version} out of "
     "status.storedVersions of CRD {0.crd}, before this upgrade; later steps of the plan are not carried out."

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import account_of_deployment
+from olmc.compiler.olm.facts import PLACES_IN_V1, account_of_deployment
 from olmc.compiler.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.compiler.olm.profiles.data import olm_in_texts, profile_of
 from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
@@ -213,22 +212,11 @@ def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
                 ).caused_by(misspelt(key, meant))  # fmt: skip
 
 
-_PLACES_IN_V1: Mapping[tuple[str, ...], str] = MappingProxyType({
-    ("spec", "validation"): "spec.versions[*].schema of each version",
-    ("spec", "subresources"): "spec.versions[*].subresources of each version",
-    ("spec", "additionalPrinterColumns"): "spec.versions[*].additionalPrinterColumns, with JSONPath written jsonPath",
-    ("spec", "version"): "spec.versions[*].name",
-    ("spec", "conversion", "webhookClientConfig"): "spec.conversion.webhook.clientConfig",
-    ("spec", "conversion", "conversionReviewVersions"): "spec.conversion.webhook.conversionReviewVersions",
-})  # fmt: skip
-"""Where apiextensions.k8s.io/v1 has the fields that v1beta1 had elsewhere in a CRD."""
-
-
 def _place_in_v1(obj: KubernetesObject, keys: Path) -> str:
     """The hint for a field of a CRD that stands where v1beta1 had it, "" for any other."""
     if obj.get("kind") != CRD_KIND:
         return ""
-    place = _PLACES_IN_V1.get(tuple(map(str, keys)))
+    place = PLACES_IN_V1.get(tuple(map(str, keys)))
     if place is None and keys[:2] == ("spec", "versions") and keys[-1] == "JSONPath":
         place = "jsonPath"
     return f"It is a field of v1beta1. Move it to {place}; without it v1 does not have what it says." if place else ""
