@@ -233,3 +233,13 @@ def test_a_crd_with_the_fields_of_v1beta1(tmp_path: Path) -> None:
     (tmp_path / "before").mkdir()
     for told in (output("check", root), output("plan", root, "--from", tmp_path / "before")):
         assert "Move spec.validation to spec.versions[*].schema of each version" in told
+
+
+def test_a_number_in_a_catalog_needs_quotes(tmp_path: Path) -> None:
+    root = workspace(tmp_path, "kettle.v1.0.0")
+    catalog = root / "catalogs/cat/catalog.yaml"
+    package = "schema: olm.package\nname: pot\ndefaultChannel: 4.10\n"
+    catalog.write_text(f"{catalog.read_text(encoding='utf-8')}---\n{package}", encoding="utf-8")
+    told = output("check", root)
+    assert "cannot unmarshal number into Go struct field Package.defaultChannel of type string" in told
+    assert "Give the field the type that the message names: put it in quotes" in told

@@ -138,7 +138,11 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
         decoded = decode(_GO_TYPES[schema], value)
     except DecodeError as error:
         what = schema.removeprefix(SCHEMA_PREFIX)
-        return [CatalogError(rules.BAD_BLOB, Place(source, error.path), {"what": what, "cause": error})]
+        cause = str(error)
+        is_unquoted = cause.endswith("of type string") and ("number into" in cause or "bool into" in cause)
+        quotes = ": put it in quotes, which make a text of a number or a boolean" if is_unquoted else ""
+        values = {"what": what, "cause": error, "quotes": quotes}
+        return [CatalogError(rules.BAD_BLOB, Place(source, error.path), values)]
     _ADDERS[schema](decoded, source, blobs)
     return []
 

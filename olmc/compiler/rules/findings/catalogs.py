@@ -56,7 +56,7 @@ BAD_BLOB = Rule(
     Severity.FAILURE,
     "A document does not have the shape of its schema",
     "parse {what}: {cause}",
-    "Give the field the type that the message names.",
+    "Give the field the type that the message names{quotes}.",
     f"OLM decodes each document into a fixed structure (R-CAT-122). {_STOPS}.",
 )
 PACKAGE_WITHOUT_NAME = Rule(
