@@ -33,7 +33,6 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
-from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
@@ -375,6 +374,11 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.compiler.reconcile.loop import selections
+    from olmc.compiler.resolver.steps import (  # only workspaces with Subscriptions need it
+        find_changed,
+        find_deviations,
+        lock_of,
+    )
     from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))

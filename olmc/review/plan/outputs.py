@@ -126,8 +126,10 @@ def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
         return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
     if failing:
         return fails + left
+    if plan.problems:
+        return f"{len(plan.problems)} failure{'s' * (len(plan.problems) != 1)}{left}"
     changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
-    return f"no risk{changes}{left}" if left or plan.problems else f"no action needed{changes}"
+    return f"no risk{changes}{left}" if left else f"no action needed{changes}"
 
 
 def _sides(plan: Plan) -> str:

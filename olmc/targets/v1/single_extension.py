@@ -14,7 +14,6 @@ from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.model.options import Certificates, Options
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.olm.naming import CONDITION_NAME
-from olmc.compiler.render.apply_phases import report_large
 from olmc.compiler.render.selection import select_phase, select_review
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.k8s.gojson import encode, encode_plain
@@ -293,6 +292,7 @@ def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
 def _selected(objects: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
     if options.purpose == "review":
         return select_review(objects, options)
+    from olmc.compiler.render.apply_phases import report_large  # review output needs none of it
 
     selected = select_phase(objects, options, report)
     report_large(selected, options, report)
