@@ -259,6 +259,7 @@ def test_a_suppression_beside_new_neighbours_stays(sides: Path) -> None:
     assert accepted_changes(sides, DEPLOYMENT.format(above), DEPLOYMENT.format(FIRST.format("") + above)) == []
 
 
+@pytest.mark.slow
 def test_many_suppressions_are_cheap(sides: Path) -> None:
     seconds = measure()
     write(sides / "new", {"many.yaml": "#olmc:ignore[X]\n" * 15_000 + "a: b\n"})
