@@ -64,7 +64,6 @@ from olmc.review.diff.operators import CSV, DiffOperator, operators, parts_of
 from olmc.review.diff.settings import Side
 from olmc.review.explain.left_out import SettledCompilation
 from olmc.review.graph.upgrade_graph import upgrade_graph
-from olmc.targets.v1.crd_upgrade import crd_errors
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -298,6 +297,7 @@ def checked_crd(pair: Pair, changes: Iterable[DiffChange], new: Mapping[str, Dif
     it, or not as strict; `new` are the ClusterExtensions of the new side."""
     if pair.old is None or pair.new is None or not owner_of(pair.new):
         return
+    from olmc.targets.v1.crd_upgrade import crd_errors  # few comparisons are of OLM v1
 
     problems = tuple(crd_errors(pair.old, pair.new))
     extension = new.get(owner_of(pair.new))

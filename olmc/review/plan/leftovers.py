@@ -79,7 +79,6 @@ from olmc.review.plan.outcomes import (
     tasks_of_moves,
 )
 from olmc.review.plan.repair import DriftedObject
-from olmc.targets.v1 import rules
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
@@ -702,6 +701,8 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
+    from olmc.targets.v1 import rules  # most plans are about none
+
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks = [task for task in plan.tasks if task.text not in hints]
