@@ -48,24 +48,12 @@ from olmc.cli.options import (
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_github, as_junit, as_sarif
 from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
-from olmc.compiler.rules.rulebook import linked
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import docs_url
-from olmc.review.check.validators.findings import (
-    OPTIONAL,
-    SUITES,
-    Categories,
-    Platform,
-    ValidatorSettings,
-    select_validators,
-)
 from olmc.review.explain.left_out import counted, note
-from olmc.review.explain.repository import clusters_as_text, in_short
-from olmc.review.rules.catalogue import all_rules, code_start, rule_page
 from olmc.targets.pipeline import compile
 from olmc.version import __version__
 
@@ -91,6 +79,8 @@ def _untold(done: Sequence[CheckResult]) -> str:
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
     """How often there is what, the most frequent first."""
+    from olmc.review.rules.catalogue import all_rules
+
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
     counts = Counter((each.code, str(each.severity)) for each in reported)
@@ -150,6 +140,8 @@ def print_findings(
         aside += f", {amount} left out" if (amount := counted(left)) else ""
         clusters = [cluster for each in done for cluster in each.clusters]
         if clusters:
+            from olmc.review.explain.repository import clusters_as_text, in_short
+
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
         aside += _untold(done)
@@ -158,11 +150,20 @@ def print_findings(
         repositories = [each.clusters for each in done if each.clusters]
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
+        from olmc.compiler.output.ci_reports import as_github
+        from olmc.review.rules.catalogue import all_rules
+
         titles = {rule.code: rule.title for rule in all_rules()}
         say(as_github(found, titles, least=least), nl=False)
     elif output == "junit":
+        from olmc.compiler.output.ci_reports import as_junit
+
         say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
+        from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
+        from olmc.compiler.rules.rulebook import linked
+        from olmc.review.rules.catalogue import all_rules, rule_page
+
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
@@ -184,6 +185,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
     from olmc.review.check.check import cel_problem
+    from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
     if unknown:
@@ -211,6 +213,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
+    from olmc.review.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for name, starts in given:
@@ -230,6 +233,8 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
+    from olmc.review.check.validators.findings import Platform
+
     hint = "--optional-value platforms"
     try:
         images = json.loads(_given_file("platforms", path))
@@ -241,6 +246,8 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
+    from olmc.review.check.validators.findings import Categories
+
     if not path:
         return None
     try:

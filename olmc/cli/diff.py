@@ -40,7 +40,6 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
-from olmc.compiler.reconcile.misspelling import possible_objects
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.api.restmapper import known_kinds
 from olmc.k8s.diagnostics import Severity
@@ -252,6 +251,8 @@ def _read_versions(
 
 def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> None:
     """Raise BadParameter for a kind that nothing can be of."""
+    from olmc.compiler.reconcile.misspelling import possible_objects
+
     # What both renderings have just so was never read, and may be of any kind.
     if reading.sides is None or any(side.shared for side in reading.sides):
         return

@@ -20,7 +20,6 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
@@ -84,6 +83,8 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     if opts.dry_run:
         say(as_patch(changes), nl=False, out=True)
     elif changes:
+        from olmc.compiler.output.directory import rewrite
+
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
             rewrite(

@@ -25,7 +25,6 @@ from olmc.cli.options import (
 )
 from olmc.compiler.cache import user_cache
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
-from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import EMPTY
@@ -437,6 +436,7 @@ def render(ctx: click.Context, opts: FleetRenderOptions) -> None:
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
+    from olmc.compiler.output.directory import link_below, write
 
     def written(name: str, result: Mapping[str, Any]) -> None:
         if "files" in result:

@@ -37,9 +37,6 @@ from olmc.compiler.olm.profiles.data import controller_text
 from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.review.explain.extensions import extension_states
-from olmc.review.explain.metrics import as_prometheus
-from olmc.review.explain.status import ExplainContext, operators
 
 if TYPE_CHECKING:
     import click
@@ -78,6 +75,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
+    from olmc.review.explain.status import ExplainContext
 
     one = inputs_of(ctx, [opts.path])[0]
     path, beside, *_ = one
@@ -153,6 +151,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
+    from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
     fields = fields_of(
@@ -212,6 +211,7 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
     """
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.diagnose.remedies import with_fixes
+    from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
@@ -234,4 +234,6 @@ _MOST_CLUSTERS = 2
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
+        from olmc.review.explain.extensions import extension_states  # most workspaces have none
+
         yield from extension_states(done.extensions)

@@ -24,14 +24,11 @@ from olmc.cli.options import (
     tell_idle,
     timings_of,
 )
-from olmc.compiler.migration import as_patch
 from olmc.compiler.model.options import Options
-from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.output.directory import rewrite
 from olmc.k8s.diagnostics import POSSIBLE, Report, Severity, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
-from olmc.targets.proposed.rules import NO_SERVER
 
 if TYPE_CHECKING:
     import click
@@ -190,11 +187,13 @@ def serve(ctx: click.Context, opts: ServeOptions) -> None:
     if http and host not in ("127.0.0.1", "::1", "localhost"):
         wrong_usage("--http is only for the local machine (--host 127.0.0.1).")
     if opts.print_csv:
+        from olmc.compiler.olm.profiles.data import profile_of
         from olmc.targets.proposed.installed.resources import packageserver_csv
 
         say(dump_one(packageserver_csv(profile_of(opts.olm_version))), nl=False, out=True)
         return
     from olmc.compiler.load.config import options_from, read_config
+    from olmc.targets.proposed.rules import NO_SERVER
 
     try:
         from olmc.integrations.serve.server import RefusedError, ServeAddress, serve
@@ -242,6 +241,8 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
+    from olmc.compiler.migration import as_patch
+
     path, to, dry_run, steps, olm_version = opts
     has_version = is_given(ctx, "olm_version")
     script = ""

@@ -43,7 +43,6 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Lock, Workspace
-from olmc.compiler.output.directory import put, rewrite
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
@@ -180,6 +179,8 @@ def _print(done: Compilation, output: str) -> None:
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
+    from olmc.compiler.output.directory import put
+
     if done.lock is None and not (path / LOCK_FILE).exists():
         say("The workspace has no Subscription to lock.")
         return
@@ -200,6 +201,8 @@ def _check_lock(done: Compilation) -> int:
 
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
+    from olmc.compiler.output.directory import rewrite
+
     package, _, version = pin.partition("=")
     if done.settled is None:
         return BAD_INPUT

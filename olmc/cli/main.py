@@ -17,7 +17,6 @@ from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
 from olmc.cli.console import DONE, say
 from olmc.cli.declared import Choice, argument, command
 from olmc.cli.options import PROPOSED_OPTIONS
-from olmc.cli.reference import tell_version
 from olmc.cli.running import MODULES, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
@@ -243,6 +242,8 @@ READING_CATALOGS = frozenset(
 
 def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
     if value and not ctx.resilient_parsing:
+        from olmc.cli.reference import tell_version
+
         tell_version()
         ctx.exit()
 

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, NoOptions, PathOf, argument, command, flag, group, option
-from olmc.compiler.cache import NO_CACHE
 from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.output.text import as_yaml
-from olmc.integrations.pipelines.argocd import generate as generated
-from olmc.integrations.pipelines.argocd import parameters as announced
-from olmc.integrations.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -153,6 +149,8 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 
     Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
     """
+    from olmc.integrations.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
+
     folder, scaffold, openshift, operatorhub = opts
     if openshift is not None and operatorhub:
         wrong_usage("--openshift and --operatorhub exclude each other.")
@@ -267,6 +265,8 @@ def generate(_: click.Context, __: NoOptions) -> None:
     Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
     0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
     """
+    from olmc.integrations.pipelines.argocd import generate as generated
+
     made = generated(Path(), os.environ)
     tell(made.diagnostics)
     if made.refused:
@@ -283,6 +283,8 @@ def parameters(_: click.Context, __: NoOptions) -> None:
     Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
     Argo CD shows them and does not send them back, and olmc argocd generate applies them itself.
     """
+    from olmc.integrations.pipelines.argocd import parameters as announced
+
     text, diagnostics = announced(Path())
     tell(diagnostics)
     sys.stdout.write(text)
@@ -347,6 +349,7 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
     The ResourceList is always valid and has the findings in its results. With for: apply, its items are unchanged after
     1 and 3.
     """
+    from olmc.compiler.cache import NO_CACHE
     from olmc.integrations.pipelines.function import run
 
     # A function runs in a container that is thrown away, and leaves nothing where it runs unless configured to.

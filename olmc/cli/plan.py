@@ -48,7 +48,6 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import served_candidates
-from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import Repository, repository_at
 from olmc.compiler.load.files import read_text, scan
@@ -60,8 +59,6 @@ from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, module
 from olmc.k8s.strconv import full_kube_version, minor_of
-from olmc.review.plan.platform import ClusterPlatform, PlatformMove, platform_of
-from olmc.review.plan.platform_plan import platform_plan, with_catalogs
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -139,6 +136,9 @@ def _kube_of(move: PlatformTarget) -> str:
 
 def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
     """The plan for the cluster that was compiled."""
+    from olmc.review.plan.platform import PlatformMove
+    from olmc.review.plan.platform_plan import platform_plan, with_catalogs
+
     assert done.settled is not None
     assert done.workspace is not None
     cluster = done.settled.cluster
@@ -151,6 +151,8 @@ def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
 
 def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
     """What the cluster is on, and what it moves to: what it serves besides stays, but for what the release brings."""
+    from olmc.review.plan.platform import ClusterPlatform, platform_of
+
     if not move.to:
         old = platform_of(options)
         return old, ClusterPlatform(None, move.kube, old.api_resources)
@@ -171,6 +173,8 @@ def _given_catalogs(cluster: Cluster, texts: Sequence[str]) -> dict[CatalogKey, 
 
 
 def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[CatalogKey, CatalogSource]]:
+    from olmc.compiler.catalogs.loading import load_catalog
+
     meant = [key for key in cluster.catalogs if name in (key.name, f"{key.namespace}/{key.name}")]
     if not meant:
         known = sorted(key.name for key in cluster.catalogs)

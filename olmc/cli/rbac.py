@@ -22,16 +22,6 @@ from olmc.compiler.output.messages import QueryError, clean, json_text
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
-from olmc.review.rbac.risks import Level
-from olmc.review.rbac.subjects import (
-    finder,
-    gainers,
-    holders,
-    is_user_role,
-    of_unknown_roles,
-    permissions,
-    select_holders,
-)
 
 if TYPE_CHECKING:
     import click
@@ -82,6 +72,7 @@ def who_can(ctx: click.Context, opts: WhoCanOptions) -> None:
     if namespace and all_namespaces:
         wrong_usage("-n and -A exclude each other.")
     from olmc.cli.lock import review, tell_review
+    from olmc.review.rbac.subjects import finder, permissions
     from olmc.review.rbac.who_can import as_data, as_table, find_able, namespace_remark, parse_question
 
     read = review(ctx, opts.path, fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings))
@@ -177,6 +168,16 @@ def _shown_rights(
     """Print the permissions in a workspace, or in a cluster of a repository, unless the output is JSON."""
     path, subject, fail_on, output = opts.path, opts.subject, opts.fail_on, opts.output
     from olmc.cli.lock import review, review_data, tell_review
+    from olmc.review.rbac.risks import Level
+    from olmc.review.rbac.subjects import (
+        finder,
+        gainers,
+        holders,
+        is_user_role,
+        of_unknown_roles,
+        permissions,
+        select_holders,
+    )
     from olmc.review.rbac.who_can import as_text as as_words
     from olmc.review.rbac.who_can import holders_as_data
 

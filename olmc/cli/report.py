@@ -26,7 +26,6 @@ from olmc.cli.options import (
 from olmc.cli.plan import name_for_others, plan_of
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.review.check.validators.findings import ValidatorSettings
 from olmc.review.explain.left_out import left_out_of
 
 if TYPE_CHECKING:
@@ -92,6 +91,7 @@ def _write_report(
 ) -> None:  # fmt: skip
     """Write the report of a workspace, or of a cluster of a repository, into a folder."""
     from olmc.review.check.check import CheckInput, check_directory
+    from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.diagnose.engine import diagnose, scene_of
     from olmc.review.diagnose.remedies import with_fixes
     from olmc.review.plan.outputs import as_html as plan_html

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, wrong_usage
 from olmc.cli.declared import Decimal, PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import allow_empty_option, approve_option
-from olmc.compiler.load.workspace import empty_finding
 from olmc.compiler.model.options import Options
-from olmc.compiler.rules.findings.vendor import NO_CLIENT
-from olmc.integrations.fetch.sources import Progress
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 
@@ -95,6 +92,7 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
     if not all(all(item.partition("=")) for item in catalogs):
         wrong_usage("--catalog takes NAME=PATH.")
     from olmc.integrations.fetch.fetch import Places, source_finder
+    from olmc.integrations.fetch.sources import Progress
     from olmc.integrations.fetch.vendor import GivenCatalog, VendorRequest
     from olmc.integrations.fetch.vendor import vendor as vendored
 
@@ -119,6 +117,8 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
     if outcome is not None and outcome.is_empty and not opts.allow_empty:
+        from olmc.compiler.load.workspace import empty_finding  # most workspaces have something
+
         report.add(empty_finding(path))
     tell(tuple(report), path)
     if outcome is None:
@@ -134,6 +134,7 @@ def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> Ven
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("olmc"):
             raise
+        from olmc.compiler.rules.findings.vendor import NO_CLIENT
 
         report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
         return None

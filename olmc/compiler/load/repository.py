@@ -15,9 +15,7 @@ from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
 from olmc.compiler.load.files import Folder, read_text
-from olmc.compiler.load.helm import HelmTarget, render
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.kustomize import build
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
 from olmc.compiler.load.workspace_files import (
@@ -231,12 +229,16 @@ def _read_entry(
     if folder is None:
         return
     if entry.is_kustomization and (kustomization := kustomization_in(root, folder)) is not None:
+        from olmc.compiler.load.kustomize import build
+
         built = build(root, kustomization, report)
         reading.manifests.extend(built.manifests)
         reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
         reading.built.update(dict.fromkeys(built.files))
         reading.policies.extend([built.installed] if built.installed is not None else [])
     elif entry.is_chart:
+        from olmc.compiler.load.helm import HelmTarget, render
+
         target = HelmTarget(options.kube_version or Options().kube_version, tuple(options.api_resources))
         kinds = kinds_in_templates(root, folder) or ()
         rendered = render(root, root / entry.path, entry.release or OWN_VALUES, target, kinds, report)

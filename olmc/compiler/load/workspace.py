@@ -58,7 +58,6 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
@@ -455,6 +454,8 @@ def is_empty(workspace: Workspace) -> bool:
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
+    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
+
     path = root.as_posix() if root is not None else "what was given"
     return EMPTY.finding(None, path="this directory" if path == "." else path)
 

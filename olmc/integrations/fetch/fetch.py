@@ -46,7 +46,6 @@ from olmc.integrations.fetch.sources import (
     parse,
     read_layout,
 )
-from olmc.integrations.fetch.transport import Network, registry_source
 from olmc.integrations.fetch.trimming import NeededImage
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, SourceFault
 from olmc.k8s.lean import NamedTuple
@@ -528,6 +527,10 @@ def source_finder(
     layouts = [read_layout(path, image) for image, path in map(_layout, places.layouts)]
     if places.offline:
         return lambda image: tuple(layout_sources(layouts, image))
+    from olmc.integrations.fetch.transport import (
+        Network,
+        registry_source,  # needs libraries that a plain installation lacks
+    )
 
     files = (places.auth_file,) if places.auth_file is not None else credentials.usual_auth_files(env, home)
     network = Network(

@@ -16,7 +16,6 @@ from ruamel.yaml.events import (
 )
 
 from olmc.k8s.diagnostics import DecodeFailure, Report
-from olmc.k8s.yaml.construct import compose, construct
 from olmc.k8s.yaml.document import MAX_DEPTH
 from olmc.k8s.yaml.lines import PlainValues, UnusualError
 from olmc.k8s.yaml.problems import PARSE_ERRORS, parse, syntax_error
@@ -89,6 +88,8 @@ def construct_plainly(stream: Iterable[Any]) -> list[Any]:
 
 
 def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list[Any]:
+    from olmc.k8s.yaml.construct import compose, construct
+
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)
     except PARSE_ERRORS as error:

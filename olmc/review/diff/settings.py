@@ -39,7 +39,6 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.deltas import deltas, path_text
 from olmc.review.diff.premises import Assumed
 from olmc.review.explain.left_out import SettledCompilation, left_out_of, rank
-from olmc.review.rules.catalogue import all_rules
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Catalog
@@ -393,6 +392,8 @@ def _key(suppression: Suppression) -> tuple[str, str, str, str, str]:
 
 def _grave_codes() -> frozenset[str]:
     """The codes of findings that are more than warnings."""
+    from olmc.review.rules.catalogue import all_rules  # it imports every module of rules
+
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 
 

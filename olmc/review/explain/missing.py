@@ -23,7 +23,6 @@ from olmc.compiler.resolver.steps import (
     inline_content,
     strategy_steps,
 )
-from olmc.compiler.rules.rulebook import rule_url
 from olmc.k8s.diagnostics import Location, RefusedObject
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -39,7 +38,6 @@ from olmc.k8s.objects import (
     object_key,
 )
 from olmc.k8s.yaml import at, located
-from olmc.review.explain.extensions import about_extension, behind_object, refused_extension
 from olmc.review.explain.installs import followed, of_install, of_operator, of_waiting
 from olmc.review.explain.provenance import (
     asked_for,
@@ -438,6 +436,8 @@ def _held_back(member: CsvState, settled: SettledCluster) -> Iterator[Explanatio
 
 def _about_v1(answer: WhyAnswer, found: Rendered, scene: ExplainContext) -> WhyAnswer:
     """The answer about a ClusterExtension, or about what one has installed."""
+    from olmc.review.explain.extensions import about_extension, behind_object  # most workspaces have none
+
     if found.provenance.origin is Origin.EXTENSION:
         return answer._replace(lines=tuple(behind_object(answer.what, scene.extensions)))
     for result in scene.extensions if answer.what.kind == "ClusterExtension" else ():
@@ -562,6 +562,8 @@ def csv_identity(name: NamespacedName) -> ObjectKey:
 def _refused_of_why(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Why the API server refuses a ClusterExtension."""
     if any(kind.kind == "ClusterExtension" for kind in wanted.kinds) and scene.extensions:
+        from olmc.review.explain.extensions import refused_extension  # most workspaces have none
+
         yield from refused_extension(wanted.name, scene.extensions)
 
 
@@ -613,6 +615,8 @@ def _shown(answer: WhyAnswer) -> Iterator[str]:
 
 def as_data(text: str, answers: Sequence[WhyAnswer]) -> dict[str, Any]:
     """The answers in the format of `schemas/why.schema.json`."""
+    from olmc.compiler.rules.rulebook import rule_url
+
     return {
         "version": FORMAT_VERSION,
         "target": text,

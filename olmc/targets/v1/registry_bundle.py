@@ -14,7 +14,6 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.k8s.api.applied import is_list, items_of
 from olmc.k8s.diagnostics import Location, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
-from olmc.k8s.gojson.generate import syntax_error
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, KubernetesObject, Manifest, annotations_of, as_text, mappings, spec_of, text
 from olmc.k8s.strconv import integral, number_text, quoted
@@ -279,6 +278,8 @@ def _raw_entries(text: str) -> list[str]:
     try:
         value = unmarshal(text)
     except ValueError as error:
+        from olmc.k8s.gojson.generate import syntax_error  # hardly any annotation is not JSON
+
         raise ValueError(syntax_error(text)) from error
     if value is None:
         return []
