@@ -140,7 +140,7 @@ def test_thousands_of_containers_with_new_names_are_compared(tmp_path: Path) -> 
         pod = deployment["spec"]["template"]["spec"]
         pod["containers"] = [{"name": f"{side}{i}", "image": f"example.com/{i}"} for i in range(2_000)]
         file.write_text(json.dumps(csv))
-    done = olmc("diff", "--exit-code", tmp_path / "old", tmp_path / "new")
+    done = olmc("diff", "--exit-code", "--all", tmp_path / "old", tmp_path / "new")
     assert done.returncode == 1, done.stderr
     assert "~ container new1999 has a new name; it was old1999" in done.stdout
 
@@ -271,7 +271,8 @@ def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
 
 def test_webhook_rules_that_name_an_api_of_the_operator_again_and_again(tmp_path: Path) -> None:
     own = {"apiGroups": ["lights.example.com"] * 20_000, "resources": ["beacons"] * 20_000}
-    done = olmc("diff", "--exit-code", workspace(tmp_path / "old"), with_webhook(tmp_path / "new", {**ALL, **own}), "-o", "json")
+    old, new = workspace(tmp_path / "old"), with_webhook(tmp_path / "new", {**ALL, **own})
+    done = olmc("diff", "--exit-code", old, new, "-o", "json")
     assert done.returncode == 1, done.stderr
     (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookAdded")
     assert change["details"]["own"]
@@ -302,7 +303,8 @@ def test_webhook_rules_that_change(
 ) -> None:
     """Each request was looked at, and written out where nothing else tells the rules apart."""
     done = olmc(
-        "diff", with_webhook(tmp_path / "old", *old), with_webhook(tmp_path / "new", *new), "--fresh", "-o", "json"
+        "diff", with_webhook(tmp_path / "old", *old), with_webhook(tmp_path / "new", *new), "--fresh", "--exit-code",
+        "-o", "json",
     )
     assert done.returncode == 1, done.stderr
     (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged")

@@ -37,12 +37,12 @@ def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
         if outside is None:
             outside = resources_outside_namespaces(each.object for each in scene.cluster.objects.values())
         granted = {pair for entry in csv.cluster_permissions for rule in decode_rules(entry.rules)
-                   for pair in _pairs(rule)}  # fmt: skip
+                   for pair in _pairs(rule, outside)}  # fmt: skip
         lost: dict[str, tuple[str | int, ...]] = {}
         for index, entry in enumerate(csv.permissions):
             for number, rule in enumerate(decode_rules(entry.rules)):
-                for group, resource in _pairs(rule):
-                    if (group, resource) in outside and (group, resource) not in granted:
+                for group, resource in _pairs(rule, outside):
+                    if (group, resource) not in granted:
                         lost.setdefault(resource, ("permissions", index, "rules", number))
         if not lost:
             continue
@@ -54,8 +54,13 @@ def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
         yield Diagnosis(finding, (operator_of(csv, scene.cluster),))
 
 
-def _pairs(rule: PolicyRule) -> Iterator[tuple[str, str]]:
-    yield from ((group, resource.partition("/")[0]) for group in rule.groups for resource in rule.resources)
+def _pairs(rule: PolicyRule, known: frozenset[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Group and resource of a rule that are `known`, in its order; a rule may stand for millions of others."""
+    groups, order = set(rule.groups), dict[str, int]()
+    for number, resource in enumerate(rule.resources):
+        order.setdefault(resource.partition("/")[0], number)
+    own = (pair for pair in known if pair[0] in groups and pair[1] in order)
+    yield from sorted(own, key=lambda pair: (order[pair[1]], pair[0]))
 
 
 def fixed_subjects(scene: Scene) -> Iterator[Diagnosis]:

@@ -24,7 +24,6 @@ from olmc.k8s.yaml import dump_one
 from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block, without_document
 from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate, RemovedDocument
 from olmc.review.diagnose.engine import diagnose, scene_of
-from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.status import OperatorStatus, operators
 from olmc.targets.pipeline import compile
 
@@ -224,7 +223,12 @@ def _runs(row: OperatorStatus) -> bool:
 
 def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
     assert done.settled is not None
-    rows = operators(done.settled, done.operators, tuple(extension_states(done.extensions)))
+    states: Iterable[OperatorStatus] = ()
+    if done.extensions:
+        from olmc.review.explain.extensions import extension_states  # most workspaces have none
+
+        states = extension_states(done.extensions)
+    rows = operators(done.settled, done.operators, tuple(states))
     return {(row.namespace, row.package, row.subscription or row.extension): row for row in rows}
 
 
