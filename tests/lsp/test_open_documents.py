@@ -80,6 +80,7 @@ def test_an_olmc_yaml_that_was_never_saved_counts(port: Path) -> None:
     assert [each.location and each.location.path for each in findings if "nonsense" in each.message] == ["olmc.yaml"]
 
 
+@pytest.mark.slow
 def test_catalogs_are_loaded_once_for_each_content(port: Path) -> None:
     """And what was said about them is said again."""
     entry, path = WorkspaceEntry(port), port / "operators.yaml"
