@@ -302,18 +302,9 @@ def test_webhook_rules_that_change(
     old: list[dict[str, Any]], new: list[dict[str, Any]], widened: bool, tmp_path: Path
 ) -> None:
     """Each request was looked at, and written out where nothing else tells the rules apart."""
-    done = olmc(
-        "diff",
-        with_webhook(tmp_path / "old", *old),
-        with_webhook(tmp_path / "new", *new),
-        "--fresh",
-        "--exit-code",
-        "-o",
-        "json",
-    )
+    sides = with_webhook(tmp_path / "old", *old), with_webhook(tmp_path / "new", *new)
+    done = olmc("diff", *sides, "--fresh", "--exit-code", "-o", "json")
     assert done.returncode == 1, done.stderr
-    found = [each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged"]
-    # The definition in the CSV, and the object that OLM makes of it.
-    assert sorted(each["object"]["name"].removeprefix("w.example.com")[:1] for each in found) == ["", "-"]
-    assert {each["details"]["widened"] for each in found} == {widened}
+    (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged")
+    assert change["details"]["widened"] == widened
     assert len(done.stdout) < 2_000_000

@@ -328,7 +328,12 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         lambda: Rights(access(everybody[0], before, old.manifests), access(everybody[1], after, new.manifests))
     )
     admin = new.settled is not None and new.settled.cluster.profile.controller_is_admin
-    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything, admin)
+    configured = frozenset(
+        (pair.identity.kind, pair.identity.name.rpartition("-")[0])
+        for pair in pairs
+        if pair.identity.kind in WEBHOOK_KINDS and pair.old is not None and pair.new is not None
+    )
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything, admin, configured)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -420,7 +425,7 @@ class _Owners(NamedTuple):
     """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
     of it, and the ClusterExtensions of the new side, and the operators that move to such; `rights` are asked for where
     somebody is exchanged for somebody else. `admin`: the operator-controller of the new side writes with the rights of
-    cluster-admin."""
+    cluster-admin. `configured`: the webhooks, by kind and generateName, whose configurations both sides have."""
 
     old: Makers
     new: Makers
@@ -431,6 +436,7 @@ class _Owners(NamedTuple):
     moved: Mapping[str, DiffOperator]
     rights: Callable[[], Rights]
     admin: bool = False
+    configured: frozenset[tuple[str, str]] = frozenset()
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
@@ -591,7 +597,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     if _is_olm(known, CSV) or catalog_image_path(known):
         yield from image_changes(pair)
         if any("webhookdefinitions" in spec_of(csv) for csv in (before, after)):  # one side is not installed
-            yield from definition_changes(old, new, owners.apis(old, new))
+            yield from definition_changes(old, new, owners.apis(old, new), owners.configured)
             before, after = (without_paths(csv, (("spec", "webhookdefinitions"),)) for csv in (before, after))
         if images_of(pair.old) and images_of(pair.new):
             before, after = (without_paths(obj, catalog_image_path(known)) for obj in (before, after))

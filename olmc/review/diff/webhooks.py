@@ -447,11 +447,16 @@ def _meet(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def definition_changes(
-    old: KubernetesObject, new: KubernetesObject, owned: frozenset[str]
+    old: KubernetesObject, new: KubernetesObject, owned: frozenset[str], configured: frozenset[tuple[str, str]]
 ) -> Iterator[DiffChange]:  # fmt: skip
-    """How the webhooks differ that two CSVs ask for, of which one is not installed and has no configurations."""
+    """Yield the differences between the webhooks of two CSVs, of which one is not installed.
+
+    Those in `configured`, by kind and name, have configurations on both sides, which are compared themselves.
+    """
     before, after = _definitions(old), _definitions(new)
     for kind, name in dict.fromkeys((*before, *after)):
+        if (kind, name) in configured:
+            continue
         was, now = ({"webhooks": [each[kind, name]]} if (kind, name) in each else None for each in (before, after))
         yield from webhook_changes(ObjectKey(_ADMISSION, kind, "", name), was, now, owned)
 
