@@ -223,7 +223,7 @@ def _without_content(folder: Folder) -> Folder:
     return folder._replace(folders=tuple(map(_without_content, below)))
 
 
-def files_of_nobody(root: Path, folder: Folder) -> frozenset[str]:
+def unapplied_files(root: Path, folder: Folder) -> frozenset[str]:
     """The manifests of a repository without entries that ask for no operator: no tool is known to apply them. Empty if
     the folder itself has objects, so that it may be applied as a whole."""
     if has_own_objects(root, folder):

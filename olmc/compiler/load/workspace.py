@@ -29,12 +29,12 @@ from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.entries import (
     Repository,
     entries_to_choose,
-    files_of_nobody,
     has_kustomizations,
     has_own_objects,
     is_without_olm,
     part_files,
     report_entries,
+    unapplied_files,
 )
 from olmc.compiler.load.files import Folder, has_file, no_folder, scan, scan_workspace, update_graphs, without_files
 from olmc.compiler.load.kustomization import kustomization_in
@@ -496,7 +496,7 @@ def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Repo
         return Repository(root, folder, ())
     if not is_built:
         return folder
-    parts = part_files(root, folder) | files_of_nobody(root, folder)
+    parts = part_files(root, folder) | unapplied_files(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)
 

@@ -11,7 +11,7 @@ NO_UPGRADE = Rule(
     "{csv} in {namespace} stays at {version}: {channel} has no upgrade from it{missed}{why}",
     "{ways}",
     "An upgrade is an entry of the channel that replaces or skips the installed version, or has it in its skipRange "
-    "(R-CAT-410). Without one OLM reports the Subscription as up to date, and nothing happens (R-CAT-411).",
+    "(R-CAT-410). Without one OLM reports the Subscription as up to date, and the version stays (R-CAT-411).",
 )
 WAITS_FOR_MANUAL = Rule(
     "OLMC801",
@@ -30,8 +30,8 @@ PIN_IGNORED = Rule(
     "startingCSV of Subscription {name} is {starting} now and has no effect: it counts for the first installation "
     "only, and {installed}",
     "{way}",
-    "OLM reads startingCSV while nothing is installed and no InstallPlan waits. Later it follows the channel, one "
-    "InstallPlan after the other.",
+    "OLM reads startingCSV for the first InstallPlan only. Later it follows the channel, one InstallPlan after the "
+    "other.",
 )
 ORPHAN = Rule(
     "OLMC803",
@@ -161,7 +161,7 @@ REMOVAL_HANGS = Rule(
     "time: {what} stays in Terminating for ever",
     "Delete {identity} first, while {csv} runs. Wait until the deletion ends, then remove the operator.",
     "An object with a finalizer goes when its controller has removed the finalizer. A controller that is deleted in "
-    "the same step removes none.",
+    "the same step does not do so.",
     found_by=FoundBy.OTHERS,
 )
 NOT_IN_CATALOG = Rule(
@@ -170,7 +170,7 @@ NOT_IN_CATALOG = Rule(
     "A package, a channel or a version that the catalog does not have",
     "Subscription {name} asks for {field} {written}, which {where} does not have; it has {known}{missed}",
     "Correct spec.{field} of Subscription {name}.",
-    "All Subscriptions of a namespace are resolved together: one that asks for what no catalog has stops the others.",
+    "All Subscriptions of a namespace are resolved together: a missing package, channel or version stops the others.",
 )
 EXTENSION_UNRESOLVED = Rule(
     "OLMC823",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from olmc.compiler.results import InstallDecision, OperatorResult
 
 IMPORT_FAILED = "ContentImportError"
-"""The condition of an Operator whose image nobody has (R-OPERATOR-16)."""
+"""The condition of an Operator whose image is not available (R-OPERATOR-16)."""
 
 
 def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:

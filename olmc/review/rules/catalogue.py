@@ -30,6 +30,7 @@ REMOVED = "null\n"
 _MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules", "olmc.review.diagnose.rules")
 """The modules of rules outside of the package `findings`; they are imported when all rules are asked for."""
 _FOLDER = Path(findings.__file__).parent.with_name("examples")
+_VARIABLE = regex(r"\{\w+\}")
 _FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
 
@@ -190,8 +191,13 @@ def message_of(rule: Rule) -> str:
 
 
 def hint_of(rule: Rule) -> str:
-    """Return the hint of a rule, with names in braces for variable parts."""
-    return WAYS_OUT[rule.code] if rule.hint == "{hint}" else _plain(rule.hint)
+    """Return the hint of a rule, with names in braces for variable parts; the ways out where it has nothing else."""
+    return WAYS_OUT[rule.code] if depends_on_cause(rule) else _plain(rule.hint)
+
+
+def depends_on_cause(rule: Rule) -> bool:
+    """Tell whether the hint of a rule is one variable part, so that only a finding has words for it."""
+    return _VARIABLE.fullmatch(rule.hint) is not None
 
 
 def _plain(template: str) -> str:

@@ -60,6 +60,8 @@ WAYS_OUT: Mapping[str, str] = MappingProxyType({
     "OLMC321": "Add a Subscription and an OperatorGroup for the bundles, or give the directory of one bundle. Correct "
     "--include and --exclude. --allow-empty accepts an empty output.",
     "OLMC322": "Correct the failures that stderr lists. --keep-going writes the objects that there are.",
+    "OLMC414": "Ask the author why the operator needs these permissions. Install it only where you trust it with the "
+    "whole cluster.",
     "OLMC419": "Write the field as the finding suggests.",
     "OLMC420": "Move the field to the place where OLM knows it, or remove it.",
     "OLMC421": "Name the ServiceAccount in permissions or clusterPermissions of the CSV, add it to the bundle, or "
@@ -101,5 +103,18 @@ WAYS_OUT: Mapping[str, str] = MappingProxyType({
     "OLMC742": "Keep the operator on OLM v0. Read the rule with `olmc explain RULE`; a later version of the operator "
     "may be free of it.",
     "OLMC744": "Do the step that the finding names, then compile again.",
+    "OLMC800": "Select a channel that has an upgrade from the installed version, as the finding names it. If no "
+    "channel has one, ask the author for such an entry.",
+    "OLMC802": "Approve the InstallPlan that waits. Otherwise remove startingCSV; OLM follows the channel.",
+    "OLMC803": "Delete the CSV, and OLM installs the operator again; its CRDs and their objects stay. If you renamed "
+    "the Subscription, give it its old name.",
+    "OLMC804": "Keep one of the packages. To switch, remove the old Subscription and delete its CSV; the CRDs and "
+    "their objects stay. Otherwise move one Subscription to a namespace of its own.",
+    "OLMC810": "Create the object in the namespace of the pod, or remove the reference from the Deployment.",
+    "OLMC816": "Write the name of an existing version into replaces, or add the missing version.",
+    "OLMC817": "Write the version before it into replaces, or remove the field.",
+    "OLMC820": "Put the object into another Application, or into a Kustomization with dependsOn. For Argo CD you can "
+    "annotate it with argocd.argoproj.io/sync-options: SkipDryRunOnMissingResource=true.",
+    "OLMC823": "Select a channel that has the version, or change spec.source.catalog.version.",
 })  # fmt: skip
 """By code: what to do about the causes that findings of the code have."""

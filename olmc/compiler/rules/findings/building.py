@@ -65,7 +65,7 @@ PLACED_BY_OTHERS = Rule(
     Severity.WARNING,
     "Objects whose namespace depends on who applies them",
     "{path} has objects with no namespace, which depends on the tool that applies them: {names}",
-    "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
+    "Add metadata.namespace, or name the namespace where the folder is applied: spec.destination.namespace of an "
     "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
     "The repository does not give these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
     "another repository, may do so. Their effect is unknown until then, so olmc does not judge them.",

@@ -20,7 +20,7 @@ NOTHING_TO_RENDER = Rule(
     "{path} gives no objects{problem}",
     "{hint}",
     "An empty output would make a pruning pipeline delete everything, so olmc refuses it unless --allow-empty is "
-    "given. Of a directory with nothing for OLM in it, `olmc render` for review prints nothing and exits with "
+    "given. In a directory without content for OLM, `olmc render` for review prints an empty output and exits with "
     "0 (OLMC183).",
     found_by=FoundBy.OTHERS,
 )

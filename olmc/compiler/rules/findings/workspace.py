@@ -194,8 +194,8 @@ NOTHING_TO_DELETE = Rule(
     "A deletion of an object that the cluster does not have",
     "delete: the cluster has no object {target}",
     "{hint}",
-    "With --from, you name the objects that a person deletes by hand. An unknown name deletes nothing, so that the "
-    "plan would be wrong. In olmc.yaml it is a warning: the object may be deleted by now.",
+    "With --from, you name the objects that a person deletes by hand. With an unknown name the plan would "
+    "be wrong. In olmc.yaml it is a warning: the object may be deleted by now.",
 )
 IMPLIED_NAMESPACE = Rule(
     "OLMC140",
