@@ -77,9 +77,7 @@ def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
 
 @pytest.mark.slow
 def test_a_class_name_has_one_meaning(modules: dict[str, ast.Module]) -> None:
-    """A private class is an affair of its module, and may have the name of another one."""
-    names = Counter(name for name in classes(modules) if not name.startswith("_"))
-    assert [name for name, count in names.items() if count > 1] == []
+    assert [name for name, count in Counter(classes(modules)).items() if count > 1] == []
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ class _Piece(NamedTuple):
     quoted: bool
 
 
-class _Line(NamedTuple):
+class _HtmlLine(NamedTuple):
     """A change as it is shown."""
 
     sign: str
@@ -69,7 +69,7 @@ class _ChangeEntry(NamedTuple):
     """An object with its changes."""
 
     name: str
-    lines: tuple[_Line, ...]
+    lines: tuple[_HtmlLine, ...]
 
 
 class _HtmlSection(NamedTuple):
@@ -177,12 +177,12 @@ def _entries(changes: Iterable[DiffChange]) -> Iterator[_ChangeEntry]:
         yield _ChangeEntry(clean(heading(group.objects, len(group.objects))), tuple(map(_line, group.lines)))
 
 
-def _line(change: ChangeLine) -> _Line:
+def _line(change: ChangeLine) -> _HtmlLine:
     pieces = (
         _Piece(clean(piece.text), True) if isinstance(piece, UntrustedText) else _Piece(piece, False)
         for piece in change.message
     )
-    return _Line(change.type.value, SEVERITY_WORDS[change.severity], tuple(pieces))
+    return _HtmlLine(change.type.value, SEVERITY_WORDS[change.severity], tuple(pieces))
 
 
 def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
