@@ -21,8 +21,7 @@ from olmc.review.diff.outputs import verdict as difference_verdict
 from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
 from olmc.review.plan.outcomes import FAILED_BEFORE, RUNS_ON, OperatorOutcome, PlannedInstall
-from olmc.review.plan.repair import DriftedObject
-from olmc.review.plan.verify import Verification
+from olmc.review.plan.repair import DriftedObject, Verification
 
 # Drift as lines and as data.
 
