@@ -206,8 +206,8 @@ TERMS = (
           "`olmc check DIR` validates a bundle; `olmc render DIR` shows its objects."),
     _term("package", "All versions of one operator in a catalog.", "A Subscription names it in spec.name.",
           "`olmc graph PACKAGE` draws its channels."),
-    _term("catalog|file-based catalog|FBC|index image", "Packages that can be installed, as YAML or JSON documents with "
-          "olm.* schemas.", "A CatalogSource, or in OLM v1 a ClusterCatalog, makes it known to the cluster.",
+    _term("catalog|file-based catalog|FBC|index image", "Packages that can be installed, as YAML or JSON documents "
+          "with olm.* schemas.", "A CatalogSource, or in OLM v1 a ClusterCatalog, makes it known to the cluster.",
           "`olmc vendor` fetches it, so that olmc can resolve over it offline.", "OLMC643"),
     _term("channel head|head", "The version of a channel that no other entry replaces or skips.",
           "OLM upgrades towards it. A channel with two heads can't be served.",
@@ -228,10 +228,10 @@ TERMS = (
     _term("drift", "Differences between the cluster and the state that olmc expects before a change.",
           "`olmc plan --from DIR` with a state of the cluster reports them.",
           "Each line names the controller that repairs the object, or reports that none does."),
-    _term("finding|severity", "A statement of olmc about your files, with a code, a place and a way out. Its severity is "
-          "error, failure, warning or info.", "`olmc check` prints findings, and exits with 1 for a failure.",
+    _term("finding|severity", "A statement of olmc about your files, with a code, a place and a way out. Its severity "
+          "is error, failure, warning or info.", "`olmc check` prints findings, and exits with 1 for a failure.",
           "`olmc explain CODE` has the rule, an example and the ways out."),
-    _term("remedy|fix|diagnosis", "An edit that cures a failing operator. olmc compiles each edit before it offers it.",
+    _term("remedy|fix|diagnosis", "An edit that cures a failing operator. olmc compiles it before it offers it.",
           "status, check, plan and why name it below the cause.", "`olmc fix --dry-run` shows it, `olmc fix` makes it."),
     # OLM v1.
     _term("ClusterExtension", "The object of OLM v1 that asks for a package.", "Its conditions are Installed and "
