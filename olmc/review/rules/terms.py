@@ -232,7 +232,8 @@ TERMS = (
           "is error, failure, warning or info.", "`olmc check` prints findings, and exits with 1 for a failure.",
           "`olmc explain CODE` has the rule, an example and the ways out."),
     _term("remedy|fix|diagnosis", "An edit that cures a failing operator. olmc compiles it before it offers it.",
-          "status, check, plan and why name it below the cause.", "`olmc fix --dry-run` shows it, `olmc fix` makes it."),
+          "status, check, plan and why name it below the cause.",
+          "`olmc fix --dry-run` shows it, `olmc fix` makes it."),
     # OLM v1.
     _term("ClusterExtension", "The object of OLM v1 that asks for a package.", "Its conditions are Installed and "
           "Progressing.", "`olmc why ClusterExtension/NAME` explains its state.", "OLMC732 OLMC733"),
