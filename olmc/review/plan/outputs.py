@@ -161,10 +161,7 @@ def referring(plan: Plan, lines: Iterable[str]) -> Plan:
     """Return the plan with a reference in place of each cause that its printed `lines` state in full."""
     text = "\n".join(lines)
     changes = tuple(
-        change._replace(message=(*change.message[:-2], f"{change.message[-2].removesuffix(': ')} ({_ABOVE})"))
-        if _is_stated(change.message, text)
-        else change
-        for change in plan.difference.changes
+        change._replace(message=_with_reference(change.message, text)) for change in plan.difference.changes
     )
     rows = tuple(row._replace(why=_referring(row.why, text)) for row in plan.operators)
     return plan._replace(operators=rows, difference=plan.difference._replace(changes=changes))
@@ -178,12 +175,14 @@ def _referring(why: str, text: str) -> str:
     return f"{head} ({_ABOVE})" if cause and clean(cause) in text else why
 
 
-def _is_stated(message: Message, text: str) -> bool:
-    """Tell whether a message ends with a cause that `text` has; a cause that is cut has its begin and its end there."""
+def _with_reference(message: Message, text: str) -> Message:
+    """Return a message without the cause that it ends with if `text` has that; one that is cut in the middle has its
+    begin and its end there."""
     match message:
-        case (*_, str(before), UntrustedText(cause)) if before.endswith(": "):
-            return all(clean(part) in text for part in cause.split(" … "))
-    return False
+        case (*first, str(before), UntrustedText(cause)) if before.endswith(": "):
+            if all(clean(part) in text for part in cause.split(" … ")):
+                return (*first, f"{before.removesuffix(': ')} ({_ABOVE})")
+    return message
 
 
 def _cut(lines: Sequence[str], most: int) -> list[str]:
