@@ -94,9 +94,9 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     if not plan.is_empty:
         lines.append(paint(f"({f'{_sides(plan)}; ' if name else ''}{in_short(plan)})", "faint"))
     olm = list(_olm_lines(plan))
-    told = referring(plan, olm if verbose else _cut(olm, _LINES[1]))
+    short = referring(plan, olm if verbose else _cut(olm, _LINES[1]))
     sections: tuple[Iterable[str], ...] = (
-        _applied_lines(plan.applied), olm, _outcome_lines(told, paint), _task_lines(plan)
+        _applied_lines(plan.applied), olm, _outcome_lines(short, paint), _task_lines(plan)
     )  # fmt: skip
     idle = [*_NOTHING]
     if any(row.extension for row in plan.operators):
@@ -321,10 +321,10 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
     name = subject(plan.difference)
     counts = "" if plan.is_empty else f"{f'{sides}: ' if name else ''}{in_short(plan)}\n\n"
     head = f"### {code(name) if name else sides}: {verdict(plan)}\n\n{counts}"
-    told = referring(plan, front_sections(plan)[1])
+    short = referring(plan, front_sections(plan)[1])
     space = limit - len(head)
-    texts = [part.text for part in _parts(told)]
-    review = difference_markdown(told.difference, limit=_ENDLESS, is_part=True) if told.difference.changes else ""
+    texts = [part.text for part in _parts(short)]
+    review = difference_markdown(short.difference, limit=_ENDLESS, is_part=True) if short.difference.changes else ""
     if sum(map(len, texts)) + len(review) > space:
         # Each part is cut by itself, so that none may refer to a line of another.
         parts = _parts(plan)
@@ -483,9 +483,9 @@ _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
     """The page, with links to the `pages` beside it."""
-    told = referring(plan, front_sections(plan)[1])
+    short = referring(plan, front_sections(plan)[1])
     return difference_html(
-        told.difference, tuple(_front(told)), decision=verdict(plan), headline=in_short(plan), pages=pages
+        short.difference, tuple(_front(short)), decision=verdict(plan), headline=in_short(plan), pages=pages
     )
 
 
