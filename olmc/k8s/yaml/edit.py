@@ -364,9 +364,12 @@ def with_moved(source: Source, keys: Sequence[str | int], items: Sequence[str | 
     text = _OLD_NAMES.sub(r"\g<before>jsonPath:", "".join(inside))
     changes = [(moved.start, moved.end, "")]
     for number, item in enumerate(found):
-        last = block_of(source, (*items, number, list(item)[-1]))
-        lines = [" " * last.indent + line if line.strip() else line for line in text.splitlines(keepends=True)]
-        changes.append((last.end, last.end, "".join(lines)))
+        place = locate(source, (*items, number))
+        _, dash = _dash(source, (*items, number))
+        end = _end_of_item(moved.lines, place.line - 1, dash)
+        indent = " " * (place.column - 1)
+        lines = [indent + line if line.strip() else line for line in text.splitlines(keepends=True)]
+        changes.append((end, end, "".join(lines)))
         item[name] = _with_new_names(copy.deepcopy(_below(values, source, keys)))
     del _below(values, source, keys[:-1])[keys[-1]]
     lines = moved.lines
@@ -400,17 +403,22 @@ def without_item(source: Source, keys: Sequence[str | int]) -> Source:
     lines = _lines(source)
     _, dash = _dash(source, keys)
     start = locate(source, keys).line - 1
+    end = _end_of_item(lines, start, dash)
+    del found[number]
+    text = "".join((*lines[:start], *lines[end:]))
+    return source._replace(text=_check_text(source, text, values))
+
+
+def _end_of_item(lines: Sequence[str], start: int, dash: int) -> int:
+    """The line behind an item that begins in a line, with its dash in a column."""
     end = start + 1
     while end < len(lines) and not is_separator(lines[end]):
-        text = lines[end].strip()
-        if text and len(lines[end]) - len(lines[end].lstrip(" ")) <= dash:
+        if lines[end].strip() and len(lines[end]) - len(lines[end].lstrip(" ")) <= dash:
             break
         end += 1
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
-    del found[number]
-    text = "".join((*lines[:start], *lines[end:]))
-    return source._replace(text=_check_text(source, text, values))
+    return end
 
 
 def without_key(source: Source, keys: Sequence[str | int]) -> Source:

@@ -34,7 +34,7 @@ from olmc.review.diagnose.diagnosis import (
     Scene,
     Structure,
 )
-from olmc.review.diagnose.repairs import Complaint, keys_of, removed_field, repairs, set_field, value_at
+from olmc.review.diagnose.repairs import Complaint, field_of, keys_of, removed_field, repairs, set_field, value_at
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
@@ -55,6 +55,8 @@ _OF_BUNDLE = (
 )
 _BAD_NAME = regex(r"has invalid name '([^']+)'")
 _BAD_PORT = "clientConfig.service.port"
+_HTTPS = 443
+_TWICE = "spec.ports[1]: Duplicate value"
 _LEAST_LENGTH = regex(r"[^a-z0-9.-]+")
 
 
@@ -237,8 +239,26 @@ def _of_webhooks(csv: Manifest, problem: str) -> Iterator[RemedyCandidate]:
             new = _LEAST_LENGTH.sub("-", name.lower()).strip("-.")
             if new and new != name:
                 yield set_field(complaint, new)
+        first = next((each for each in hooks[:number] if _port(each) == _port(hook)), None)
+        if _TWICE in problem and first is not None and first.get("targetPort") != hook.get("targetPort"):
+            port = hook.get("targetPort") or first.get("targetPort")
+            if isinstance(port, int):
+                edit = FieldEdit(csv.source, ("spec", "webhookdefinitions", number, "containerPort"), port)
+                own = (edit, FieldEdit(csv.source, (*edit.keys[:-1], "targetPort"), _target(hook)))
+                yield RemedyCandidate(f"Set {field_of(edit.keys)}: {port} in {csv.source.path}", own)
         if _BAD_PORT in problem and not hook.get("containerPort"):
             yield set_field(complaint, 443, (*complaint.keys[:-1], "containerPort"))
+
+
+def _port(hook: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The Service of a webhook and its port there."""
+    return hook.get("deploymentName"), hook.get("containerPort") or _HTTPS
+
+
+def _target(hook: Mapping[str, Any]) -> int:
+    """The port at which the pod of a webhook listens."""
+    port = hook.get("targetPort") or hook.get("containerPort") or _HTTPS
+    return port if isinstance(port, int) else _HTTPS
 
 
 _CANDIDATES: Sequence[Callable[[Scene, ExtensionOutcome], Iterator[RemedyCandidate]]] = (

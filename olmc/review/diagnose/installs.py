@@ -14,8 +14,18 @@ from olmc.compiler.reconcile.operator_groups import intersects
 from olmc.compiler.reconcile.ways_out import supported_modes
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.compiler.rules.findings.workspace import OTHER_CSV_NAME
-from olmc.k8s.diagnostics import Diagnostic, Location, PlanFault, StoredVersion
-from olmc.k8s.objects import CRD_KIND, OLM_GROUP, Manifest, ObjectKey, mappings, name_of, object_key, text
+from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, PlanFault, StoredVersion, close_matches
+from olmc.k8s.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    OLM_GROUP,
+    Manifest,
+    ObjectKey,
+    mappings,
+    name_of,
+    object_key,
+    text,
+)
 from olmc.review.diagnose.crds import to_v1
 from olmc.review.diagnose.diagnosis import (
     Diagnosis,
@@ -27,11 +37,20 @@ from olmc.review.diagnose.diagnosis import (
     operator_of,
     row_of,
 )
-from olmc.review.diagnose.repairs import Complaint, field_of, kept_version, repairs, value_at, without_duplicates
+from olmc.review.diagnose.repairs import (
+    Complaint,
+    field_of,
+    kept_version,
+    repairs,
+    set_field,
+    value_at,
+    without_duplicates,
+)
 from olmc.review.explain.resolution import channel_entries
 
 _MODES = "CSVs with conversion webhooks must support only AllNamespaces"
 _MOST = 3
+_BAD_INSTALL = "calculated deployment install is bad"
 _NO_DOTS = "must not contain dots"
 _UNKNOWN_KIND = "api-server resource not found installing"
 _FAILURES = frozenset(
@@ -167,6 +186,9 @@ def _of_member(scene: Scene, member: CsvState) -> Iterator[RemedyCandidate]:
             yield from _without_dots(member)
         if member.reason == "InvalidInstallStrategy":
             yield from _of_rules(complaint)
+        if _BAD_INSTALL in message:
+            yield from _of_webhooks(member)
+    yield from _served(scene, member)
     if member.reason == "InterOperatorGroupOwnerConflict" and member.group is not None:
         yield from _apart(scene, member, member.group)
     if member.reason == "CannotModifyStaticOperatorGroupProvidedAPIs" and member.group is not None:
@@ -207,6 +229,35 @@ def _all_namespaces_only(member: CsvState) -> Iterator[RemedyCandidate]:
         group = FieldEdit(member.group.source, ("spec", "targetNamespaces"), None)
         text = f"remove spec.targetNamespaces from OperatorGroup {member.group.namespace}/{member.group.name}"
         yield RemedyCandidate(f"Support only install mode AllNamespaces in {source.path}, and {text}", (*edits, group))
+
+
+def _of_webhooks(member: CsvState) -> Iterator[RemedyCandidate]:
+    """Webhooks of a Deployment that the CSV does not have: of the one that is meant, or none."""
+    csv = member.csv
+    spec = csv.object.get("spec", {})
+    names = [text(each.get("name")) for each in mappings(spec.get("install", {}).get("spec", {}).get("deployments"))]
+    for number, hook in enumerate(mappings(spec.get("webhookdefinitions"))):
+        name, item = text(hook.get("deploymentName")), ("spec", "webhookdefinitions", number)
+        if csv.source is None or name in names:
+            continue
+        for meant in close_matches(name, names, 1, POSSIBLE):
+            yield set_field(Complaint(csv.source, (*item, "deploymentName"), ""), meant)
+        text_ = f"Remove {field_of(item)} from {csv.source.path}: no Deployment {name} serves it"
+        yield RemedyCandidate(text_, (RemovedItem(csv.source, item),))
+
+
+def _served(scene: Scene, member: CsvState) -> Iterator[RemedyCandidate]:
+    """The version of a CRD that a CSV owns and that its CRD does not serve (R-REQ-3)."""
+    lacking = {item["name"] for item in member.lacking if item["kind"] == CRD_KIND and item["status"] == "NotPresent"}
+    for crd in member.csv.owned_crds if lacking else ():
+        found = scene.cluster.objects.get(ObjectKey(APIEXTENSIONS, CRD_KIND, "", crd.name))
+        place = found.provenance.place if found is not None else None
+        if crd.name not in lacking or place is None or place.source is None:
+            continue
+        for number, version in enumerate(mappings(value_at(place.source, ("spec", "versions")))):
+            if version.get("name") == crd.version and version.get("served") is False:
+                complaint = Complaint(place.source, ("spec", "versions", number, "served"), "")
+                yield set_field(complaint, True)
 
 
 def _without_dots(member: CsvState) -> Iterator[RemedyCandidate]:
