@@ -16,7 +16,7 @@ from olmc.compiler.load.bundles import (
     files_of,
     is_bundle,
     package_of,
-    project_bundle,
+    project_bundles,
     read_bundle,
 )
 from olmc.compiler.load.catalog_files import CatalogPart, catalog_files, catalog_part
@@ -441,7 +441,7 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
     if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
         paths = [path for path, several in appliers.by_path.items() if any(each.is_recursive for each in several)]
         return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
-    is_of_bundle = is_bundle(folder) or project_bundle(folder) is not None
+    is_of_bundle = is_bundle(folder) or project_bundles(folder) is not None
     if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:
         return lambda path: False  # noqa: ARG005
     return lambda path: _OF_SERVICES.isdisjoint(path.split("/"))
@@ -462,8 +462,8 @@ def left_out_in(
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    bundle = project_bundle(folder)
-    own_bundle = bundle.path if bundle is not None else None
+    bundles = project_bundles(folder)
+    own_bundle = bundles.path if bundles is not None else None
     for place in _places(root, folder, None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
