@@ -319,6 +319,40 @@ TERMS = (
     _term("fail forward|TechPreviewUnsafeFailForward|upgradeStrategy", "With it, OLM upgrades from a CSV or an "
           "InstallPlan that failed.", "Without it a failed installation stops all upgrades of the namespace.",
           "Set spec.upgradeStrategy: TechPreviewUnsafeFailForward on the OperatorGroup."),
+    # Words of packages and of olmc.
+    _term("bundle", "A CSV with its CRDs and other manifests: one version of an operator, as a directory or an image.",
+          "A catalog names it by its image; OLM unpacks it and creates its objects.",
+          "`olmc check DIR` validates a bundle; `olmc render DIR` shows its objects."),
+    _term("package", "All versions of one operator in a catalog.", "A Subscription names it in spec.name.",
+          "`olmc graph PACKAGE` draws its channels."),
+    _term("catalog|file-based catalog|FBC|index image", "Packages that can be installed, as YAML or JSON documents "
+          "with olm.* schemas.", "A CatalogSource, or in OLM v1 a ClusterCatalog, makes it known to the cluster.",
+          "`olmc vendor` fetches it, so that olmc can resolve over it offline.", "OLMC643"),
+    _term("channel head|head", "The version of a channel that no other entry replaces or skips.",
+          "OLM upgrades towards it. A channel with two heads can't be served.",
+          "`olmc graph PACKAGE` marks the head of each channel."),
+    _term("ClusterCatalog", "The object of OLM v1 that makes a catalog known to the cluster.",
+          "ClusterExtensions choose from all of them, by priority and selector.",
+          "`olmc vendor` fetches its content.", "OLMC643"),
+    _term("workspace", "The directory that olmc compiles: bundles, catalogs, Subscriptions, OperatorGroups and other "
+          "manifests.", "Each command takes it as PATH.", "`olmc check -v` lists the files that olmc ignores."),
+    _term("vendor|vendored|olmc.lock", "To fetch the content of catalogs into the workspace, so that olmc needs "
+          "no network.", "Without it a Subscription to a catalog image can't be resolved.",
+          "Run `olmc vendor`, then commit vendor/ and olmc.lock.", "OLMC643"),
+    _term("folded", "Objects that change in nothing but names, hashes and times, such as a copied CSV or a new "
+          "InstallPlan.", "`olmc diff` and `olmc plan` count them in one line.",
+          "Nothing is to be done. `olmc render --output-dir DIR` of both sides shows every byte."),
+    _term("kept back", "Changes that a new version brings, and that a failure in its way prevents.",
+          "`olmc diff` and `olmc plan` list them apart.", "Remove the failure that stands first in the report."),
+    _term("drift", "Differences between the cluster and the state that olmc expects before a change.",
+          "`olmc plan --from DIR` with a state of the cluster reports them.",
+          "Each line names the controller that repairs the object, or reports that none does."),
+    _term("finding|severity", "A statement of olmc about your files, with a code, a place and a way out. Its severity "
+          "is error, failure, warning or info.", "`olmc check` prints findings, and exits with 1 for a failure.",
+          "`olmc explain CODE` has the rule, an example and the ways out."),
+    _term("remedy|fix|diagnosis", "An edit that cures a failing operator. olmc compiles it before it offers it.",
+          "status, check, plan and why name it below the cause.",
+          "`olmc fix --dry-run` shows it, `olmc fix` makes it."),
     # OLM v1.
     _term("ClusterExtension", "The object of OLM v1 that asks for a package.", "Its conditions are Installed and "
           "Progressing.", "`olmc why ClusterExtension/NAME` explains its state.", "OLMC732 OLMC733"),
