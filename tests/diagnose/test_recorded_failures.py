@@ -15,12 +15,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from olmc.cli.inputs import Beginning, named_state
 from olmc.cli.main import main
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report
 from olmc.review.diagnose.remedies import _rows
+from olmc.review.plan.engine import Beginning, named_state
 from olmc.targets.pipeline import compile
 
 NO_PROVIDER = "no catalog has an operator that provides what is required"

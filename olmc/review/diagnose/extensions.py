@@ -111,8 +111,10 @@ def _missing_accounts(scene: Scene, result: ExtensionOutcome) -> Iterator[Remedy
     suffix = "-rights" if _has_roles(scene, result) else ""
     new += [_called(obj, suffix) for obj in installer_roles(extension, result.missing if suffix else result.required)]
     path = posixpath.join(posixpath.dirname(result.manifest.source.path), f"{extension.name}-installer{suffix}.yaml")
-    what = "its missing rights" if is_there else "the account with the smallest roles"
-    text_ = f"Add {what} for ServiceAccount {extension.namespace}/{account.name} in {path}"
+    who = f"ServiceAccount {extension.namespace}/{account.name}"
+    text_ = (
+        f"Add the rights that {who} lacks, in {path}" if is_there else f"Add {who} and its smallest roles, in {path}"
+    )
     yield RemedyCandidate(text_, (NewDocument(path, "---\n".join(dump_one(obj) for obj in new)),))
 
 

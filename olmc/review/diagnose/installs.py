@@ -9,9 +9,8 @@ from olmc.compiler.model.catalog import Candidate as Entry
 from olmc.compiler.model.cluster import CsvState, InstallPlan, NamespacedName, Step, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.olm.facts import package_of
-from olmc.compiler.reconcile.diagnose import failed_step, place_of
+from olmc.compiler.reconcile.diagnose import failed_step, place_of, supported_modes
 from olmc.compiler.reconcile.operator_groups import intersects
-from olmc.compiler.reconcile.ways_out import supported_modes
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.compiler.rules.findings.workspace import OTHER_CSV_NAME
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, PlanFault, StoredVersion, close_matches
