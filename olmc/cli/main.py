@@ -211,8 +211,13 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but a name that there is not is answered with those that are like it."""
+        """As click does, but `help COMMAND` is `COMMAND --help`, and for an unknown name olmc suggests the closest."""
         name = args[0]
+        if name == "help":
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            return self.resolve_command(ctx, [*args[1:], "--help"])
         if name not in MODULES and not name.startswith("-") and not ctx.resilient_parsing:
             near = close_matches(name, MODULES, 2, POSSIBLE)
             hint = did_you_mean(*near) or f"There is {', '.join(MODULES)}."

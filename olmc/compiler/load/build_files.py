@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, no_folder, read_text, scan_everything
-from olmc.compiler.load.gitops_files import all_texts
-from olmc.compiler.load.jsonnet import imports_of
+from olmc.compiler.load.gitops_files import all_texts, imports_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import (
     OBJECT_FIELDS,

@@ -19,6 +19,7 @@ from olmc.compiler.load.bundles import (
     project_bundles,
     read_bundle,
 )
+from olmc.compiler.load.catalog_files import CatalogPart, catalog_files, catalog_part
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
@@ -32,7 +33,6 @@ from olmc.compiler.load.files import (
     spec_of,
 )
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.releases import read_appliers
 from olmc.compiler.load.vendored import INDEX_IGNORE, catalog_texts, is_vendored
@@ -258,7 +258,7 @@ def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
         return
     paths = (path for path in folder.walk() if path.rpartition("/")[2] == INDEX_IGNORE)
     ignoring = {path: text for path in paths if (text := read_text(root, path, Report())) is not None}
-    for catalog in loose_catalogs(reading.parts, ignoring, reading.catalogs):
+    for catalog in catalog_files(reading.parts, ignoring, reading.catalogs):
         reading.add_catalog(catalog.name, catalog.root, catalog.texts)
     reading.parts.clear()
 

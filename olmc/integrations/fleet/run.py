@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler import cache
-from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.git_attributes import ATTRIBUTES_FILE
+from olmc.compiler.load.deciding_files import ATTRIBUTES_FILE, paths_above
 from olmc.compiler.load.kustomization import NAMES, is_remote, references
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.integrations.fleet.outputs import UNCHANGED, failed_result, packed, unpacked
