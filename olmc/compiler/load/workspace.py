@@ -356,8 +356,6 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
 
 def installs_nothing(root: Path, folder: Folder) -> bool:
     """Whether a tree without bundles has no manifest, no catalog and nothing to build."""
-    from olmc.compiler.load.entries import has_kustomizations  # few workspaces have so many bundles
-
     reading = found_files()
     add_parts(root, folder, reading, Report())
     return not (reading.manifests or reading.catalogs or has_kustomizations(root, folder))
