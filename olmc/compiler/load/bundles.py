@@ -198,7 +198,7 @@ MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 def is_bundle(folder: Folder) -> bool:
     """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
-    return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
+    return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
 LEAST_PACKAGES = 16

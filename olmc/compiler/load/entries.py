@@ -274,11 +274,11 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
 
 
-def repository_at(root: Path) -> Repository | None:
-    """Read the repository at `root` with its entries, None for a workspace."""
+def repository_at(root: Path, folder: Folder | None = None) -> Repository | None:
+    """Read the repository at `root` with its entries, None for a workspace; `folder` is its tree, if it was scanned."""
     if no_folder(root):
         return None
-    folder = scan(root, Report())
+    folder = folder if folder is not None else scan(root, Report())
     if kustomization_in(root, folder) is not None or is_bundle(folder):
         return None
     entries = entries_to_choose(root, folder)

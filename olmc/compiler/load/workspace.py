@@ -304,7 +304,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         return Workspace((), {}, {})
     tree = request.tree
     if tree is None or tree.ignored != ignored:
-        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None)
+        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None, known=tree)
     report.found.extend(tree.found)
     if tree.is_cut:
         return Workspace((), {}, {})

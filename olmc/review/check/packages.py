@@ -40,7 +40,7 @@ def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | Non
     if has_kustomizations(root, folder) or entries_to_choose(root, folder):
         return None
     rest = without_folders(folder, frozenset(package.path for package in packages))
-    return BundleRepository(tree._replace(folder=rest), packages)
+    return BundleRepository(ScannedFolder(rest, tree.ignored, tree.found), packages)
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:
