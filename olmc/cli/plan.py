@@ -266,8 +266,8 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         fields["from_"] = ("git:HEAD",)
         if not _in_repository() and _has_nothing(inputs[0]):
             fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
-    tree = scan_workspace(inputs[0].root) if not no_folder(inputs[0].root) else None
-    repository = repository_at(inputs[0].root, tree.folder) if tree is not None and inputs[0].is_plain else None
+    tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
+    repository = repository_at(inputs[0].root, tree) if tree is not None and inputs[0].is_plain else None
     if repository is not None:
         raise SystemExit(_plan_repository(ctx, opts, repository, fields))
     options, begun = options_and_begun(

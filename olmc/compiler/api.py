@@ -11,7 +11,6 @@ from olmc.compiler.load.bundles import (
     PROJECT_FILE,
     in_default_namespace,
     inputs_of,
-    is_bundle,
     project_bundle,
     read_bundle,
     report_project,
@@ -26,7 +25,7 @@ from olmc.compiler.load.config import (
     read_config,
     read_lock,
 )
-from olmc.compiler.load.files import Folder, ScannedFolder, no_folder, read_text, scan_workspace
+from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle, no_folder, read_text, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -165,9 +164,10 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     tree = request.tree if request.part is None else None
+    by_package = request.without_idle_bundles
     if (tree is None or narrowing is not None) and request.part is None and not no_folder(path):
         ignored = narrowing.ignored if narrowing is not None else ()
-        tree = scan_workspace(path, ignored, ignore_file=narrowing is None, known=tree)
+        tree = scan_workspace(path, ignored, ignore_file=narrowing is None, known=tree, by_package=by_package)
     folder = tree.folder if tree is not None else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}

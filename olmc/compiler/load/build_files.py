@@ -106,7 +106,7 @@ class BuildTree(NamedTuple):
 def build_tree(root: Path, known: ScannedFolder | None = None) -> BuildTree:
     """The files at any depth of a folder, whatever patterns name; none where there is no folder. `known` is an earlier
     scan of it."""
-    whole = scan_everything(root, known=known) if not no_folder(root) else None
+    whole = scan_everything(root, known=known, by_package=True) if not no_folder(root) else None
     folders = {folder.path: folder for folder in _folders(whole)} if whole is not None else {}
     files = {folder.join(name): False for folder in folders.values() for name in folder.files}
     files |= {folder.join(name): True for folder in folders.values() for name in folder.links}

@@ -27,7 +27,7 @@ from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, did_you_mean
 from olmc.k8s.diagnostics import closest as closest_of
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
+from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.rules import TOO_LARGE, too_large
 
@@ -209,6 +209,14 @@ class Folder(NamedTuple):
             yield from below[path].walk() if path in below else (path,)
 
 
+MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
+
+
+def is_bundle(folder: Folder) -> bool:
+    """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
+    return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
+
+
 def in_walk_order(path: str) -> list[bytes]:
     """The key by which Go's `filepath.Walk` sorts files, and so `kubectl apply -R` and Argo CD: the names in each
     folder by their bytes, be it a file's or a folder's."""
@@ -256,20 +264,23 @@ def mode_of(path: Path) -> int:
 
 class WholeFolder(NamedTuple):
     """A folder whose tree has all that is there: no link, no hidden folder, no `.gitignore` and no ignored path at any
-    depth. `number`: how many files and folders are below it."""
+    depth. `number`: how many files and folders are below it, `in_bundles` how many of these are in bundles."""
 
     folder: Folder
     number: int
+    in_bundles: int
 
 
 class ScannedFolder(NamedTuple):
     """The tree of a workspace, the patterns of its olmc.yaml that it was scanned with, and what was reported; `whole`
-    are the topmost folders that a scan with other patterns need not list again."""
+    are the topmost folders that a scan with other patterns need not list again. `beyond`: the path with which there are
+    more files and folders than a workspace may have, "" if there are not; only a repository of bundles is read then."""
 
     folder: Folder
     ignored: tuple[str, ...] = ()
     found: tuple[Diagnostic, ...] = ()
     whole: tuple[WholeFolder, ...] = ()
+    beyond: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -278,33 +289,41 @@ class ScannedFolder(NamedTuple):
 
 
 def scan_workspace(
-    root: Path, ignored: tuple[str, ...] = (), *, ignore_file: bool = True, known: ScannedFolder | None = None
-) -> ScannedFolder:
+    root: Path, ignored: tuple[str, ...] = (), *, ignore_file: bool = True, known: ScannedFolder | None = None,
+    by_package: bool = False,
+) -> ScannedFolder:  # fmt: skip
     """The tree below `root` without hidden folders and without what `.gitignore`, at any depth, `ignored` and
     `.olmcignore` name; the last pattern that fits a path counts.
 
     Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
     that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts. `known` is an
-    earlier scan of the same root.
+    earlier scan of the same root. `by_package`: the caller reads a repository of bundles package by package, or without
+    its bundles, so what is in them counts for a limit of its own.
     """
     report = Report()
     own = tuple(_usable_lines(root, report))
     patterns = (*ignored, *own) if ignore_file else ignored
-    home, seen = root.resolve(), _Seen(known)
+    home, seen = root.resolve(), _Seen(known, by_package=by_package)
     how = _Scan(root, home, None, report, seen, lines=patterns, git_lines=() if ignore_file else None)
     spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
     folder = _scan(how._replace(spec=spec), "", frozenset({str(home)}))
     # Behind links it depends on the folders that a scan has seen where it looks.
     whole = tuple(seen.whole.values()) if not seen.has_links else ()
-    return ScannedFolder(folder, ignored, tuple(report.found), whole)
+    return ScannedFolder(folder, ignored, tuple(report.found), whole, seen.beyond)
 
 
 class _Seen:
     """What a scan has come upon: the real folders, how many files and folders there are and may be, how many patterns
     and how much was done with them, and the limit that it met; which folders are whole, and which ones an earlier scan
-    knows to be, and whether there are links."""
+    knows to be, and whether there are links; how many files and folders are in bundles, if these have a limit of their
+    own, and the path beyond the limit of a workspace."""
 
-    def __init__(self, known: ScannedFolder | None = None) -> None:
+    def __init__(self, known: ScannedFolder | None = None, *, by_package: bool = False) -> None:
+        self.by_package = by_package
+        self.in_bundles = 0
+        self.beyond = ""
+        self.beyond_known = known.beyond if known is not None else ""
+        self.most_together = BUNDLE_FILES.most if by_package else FILES.most
         self.known = {each.folder.path: each for each in known.whole} if known is not None else {}
         self.whole: dict[str, WholeFolder] = {}
         self.has_links = False
@@ -315,6 +334,23 @@ class _Seen:
         self.patterns = 0
         self.effort = 0
         self.limit: Limit | None = None
+
+    def limit_of_number(self) -> Limit | None:
+        """The limit that the files and folders are beyond."""
+        if self.number - self.in_bundles > self.most:
+            return FILES
+        return BUNDLE_FILES if self.number > self.most_together else None
+
+    def take(self, known: WholeFolder) -> bool:
+        """Count a folder as an earlier scan has it; False where that may be beyond a limit."""
+        number, in_bundles = self.number + known.number, self.in_bundles + (known.in_bundles if self.by_package else 0)
+        if self.limit is not None or number - in_bundles > self.most or number > self.most_together:
+            return False
+        self.number, self.in_bundles = number, in_bundles
+        self.whole[known.folder.path] = known
+        if number > self.most:
+            self.beyond = self.beyond or self.beyond_known or known.folder.path
+        return True
 
 
 class _Scan(NamedTuple):
@@ -340,11 +376,13 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     return tree.folder
 
 
-def scan_everything(root: Path, path: str = "", known: ScannedFolder | None = None) -> Folder:
+def scan_everything(
+    root: Path, path: str = "", known: ScannedFolder | None = None, *, by_package: bool = False
+) -> Folder:
     """The tree in the folder `path` of a workspace with hidden folders, whatever patterns name; only what git keeps for
-    itself is missing. `known` is an earlier scan of the workspace."""
-    home = root.resolve()
-    return _scan(_Scan(root, home, None, Report(), _Seen(known), hidden=True), path, frozenset({str(home / path)}))
+    itself is missing. `known` is an earlier scan of the workspace; `by_package` is as for `scan_workspace`."""
+    home, seen = root.resolve(), _Seen(known, by_package=by_package)
+    return _scan(_Scan(root, home, None, Report(), seen, hidden=True), path, frozenset({str(home / path)}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
@@ -360,11 +398,9 @@ def scan_below(root: Path, path: str, report: Report) -> Folder | None:
 def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
     seen = how.seen
     known = seen.known.get(path) if how.spec is None else None
-    if known is not None and seen.limit is None and seen.number + known.number <= seen.most:
-        seen.number += known.number
-        seen.whole[path] = known
+    if known is not None and seen.take(known):
         return known.folder
-    before = seen.number
+    before, in_bundles = seen.number, seen.in_bundles
     files: list[str] = []
     folders: list[Folder] = []
     links: list[str] = []
@@ -415,10 +451,12 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
         elif _is_file(entry):
             files.append(entry.name)
     folder = Folder(path, tuple(files), tuple(folders), tuple(links), tuple(followed))
+    if seen.by_package and is_bundle(folder):
+        seen.in_bundles = in_bundles + seen.number - before + bool(path)
     if is_whole:
         for inner_folder in folders:
             del seen.whole[inner_folder.path]
-        seen.whole[path] = WholeFolder(folder, seen.number - before)
+        seen.whole[path] = WholeFolder(folder, seen.number - before, seen.in_bundles - in_bundles)
     return folder
 
 
@@ -463,7 +501,11 @@ def _is_within_limits(how: _Scan, path: str) -> bool:
     seen = how.seen
     seen.number += 1
     if seen.limit is None:
-        seen.limit = FILES if seen.number > seen.most else DEPTH if path.count("/") > seen.deepest else None
+        if seen.number > seen.most:
+            seen.limit = seen.limit_of_number()
+            seen.beyond = seen.beyond or path
+        if path.count("/") > seen.deepest:
+            seen.limit = seen.limit or DEPTH
         if seen.limit is not None:
             how.report.add(too_large("the workspace", seen.limit, place=Location(path)))
     return seen.limit is None

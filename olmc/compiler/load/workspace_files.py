@@ -9,23 +9,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.load.bundles import (
-    CATALOGS_FOLDER,
-    MANIFESTS,
-    compiled_part,
-    files_of,
-    is_bundle,
-    package_of,
-    project_bundle,
-    read_bundle,
-)
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, compiled_part, files_of, package_of, project_bundle, read_bundle
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
+    MANIFESTS,
     Folder,
     ScannedFolder,
     git_ignore_lines,
     in_walk_order,
+    is_bundle,
     no_folder,
     read_text,
     scan_everything,

@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, is_bundle, package_folders
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, package_folders
 from olmc.compiler.load.entries import entries_to_choose, has_kustomizations
-from olmc.compiler.load.files import Folder, ScannedFolder
+from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle
 from olmc.compiler.load.vendored import is_vendored
 from olmc.compiler.load.workspace_files import is_chart
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import FILES
 
 
 class BundleRepository(NamedTuple):
@@ -23,6 +24,17 @@ class BundleRepository(NamedTuple):
 
     rest: ScannedFolder
     packages: tuple[Folder, ...]
+
+
+def package_tree(packages: Sequence[Folder], tree: ScannedFolder) -> ScannedFolder:
+    """Return the tree of packages that are checked together, out of the tree of their repository."""
+    is_beyond = sum(map(_number_below, packages)) > FILES.most
+    return ScannedFolder(tree_of(packages), tree.ignored, beyond=packages[0].path if is_beyond else "")
+
+
+def _number_below(folder: Folder) -> int:
+    """How many files and folders are below a folder."""
+    return len(folder.files) + len(folder.folders) + sum(map(_number_below, folder.folders))
 
 
 def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | None:

@@ -16,11 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from olmc.compiler.load.bundles import BUNDLE_FOLDERS, LEAST_PACKAGES
+from olmc.compiler.load.bundles import LEAST_PACKAGES
 from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, scan, spec_of
+from olmc.compiler.load.files import (
+    BUNDLE_FOLDERS,
+    GIT_IGNORE_FILE,
+    IGNORE_FILE,
+    LFS_POINTER,
+    MAX_FILE_BYTES,
+    scan,
+    spec_of,
+)
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
@@ -30,7 +38,7 @@ from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.limits import DEPTH, FILES, REVISION
+from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILES, REVISION
 from olmc.k8s.yaml.rules import too_large
 
 # How much of a revision would be read, counted from its listing: before contents are asked for or files written.
@@ -216,11 +224,13 @@ def may_lack(asked: Revision, there: Revision) -> bool:
 class Extent(NamedTuple):
     """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
     With `without_idle_bundles` the bundles of a repository of bundles are left out if nothing there installs one.
-    `only` are the files and folders below the path that are needed, () for all."""
+    `only` are the files and folders below the path that are needed, () for all. `by_package`: the caller reads a
+    repository of bundles package by package, so it may have more files than another workspace."""
 
     may_be_absent: bool = False
     without_idle_bundles: bool = False
     only: tuple[str, ...] = ()
+    by_package: bool = False
 
 
 def write_tree(
@@ -267,21 +277,24 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     entries = _entries(obj, revision, report, 0, extent.only)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
-    if not _fits(entries, "", report):
+    bundles = _bundles_in(entries) if extent.without_idle_bundles or extent.by_package else frozenset()
+    packages = {posixpath.dirname(bundle) for bundle in bundles}
+    of_bundles = _paths_in(bundles, entries) if len(packages) >= LEAST_PACKAGES else frozenset()
+    others = [entry for entry in entries if entry.path not in of_bundles]
+    if not _fits(others, "", report) or not _fits_together(entries, report):
         return None
     folder = path.strip("/") if path not in ("", ".", "/") else ""
     if folder and _is_plain(folder):
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
-    bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
-    of_bundles = _paths_in(bundles, entries)
-    others = [entry for entry in entries if entry.path not in of_bundles]
     _write(others, place, revision, report)
     if of_bundles:
-        packages = {posixpath.dirname(bundle) for bundle in bundles}
-        if len(packages) < LEAST_PACKAGES or not installs_nothing(place, scan(place, Report())):
-            _write([entry for entry in entries if entry.path in of_bundles], place, revision, report)
+        if extent.without_idle_bundles and installs_nothing(place, scan(place, Report())):
+            return place
+        if not extent.by_package and not _fits(entries, "", report):
+            return None
+        _write([entry for entry in entries if entry.path in of_bundles], place, revision, report)
     return place
 
 
@@ -350,6 +363,15 @@ def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
         return {entry.path.removeprefix(above): content for entry, content in _contents(small)}
 
     return fits(below, patterns, report)
+
+
+def _fits_together(entries: Sequence[_TreeEntry], report: Report) -> bool:
+    """Whether the entries of a revision, those of its bundles included, are no more than olmc reads package by
+    package."""
+    if len(entries) <= max(BUNDLE_FILES.most, FILES.most):
+        return True
+    report.add(too_large("the revision", BUNDLE_FILES))
+    return False
 
 
 def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:

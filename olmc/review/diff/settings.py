@@ -288,7 +288,7 @@ def workspace_side(
     """
     config = read_config(path, Report())
     known = compilation.tree
-    files = scan_workspace(path, narrowing.ignored, ignore_file=False, known=known).folder.walk()
+    files = scan_workspace(path, narrowing.ignored, ignore_file=False, known=known, by_package=True).folder.walk()
     if compilation.workspace is not None and compilation.workspace.has_idle_bundles:
         files = (file for file in files if file not in compilation.inputs.content)
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
