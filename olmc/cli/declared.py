@@ -2,7 +2,7 @@
 
 A field of the class has a name, a type, and as its default the declaration of an option, of an argument, or of another
 class of options, whose options it includes. `running` reads a command line by it where click is not needed, and
-`as_click` makes click's commands of it for help, completion and wrong usage.
+`main` makes click's commands of it for help, completion and wrong usage.
 """
 
 from __future__ import annotations

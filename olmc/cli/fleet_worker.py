@@ -17,10 +17,9 @@ from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
-from olmc.integrations.fleet.config_maps import READS_VALUES, reads_values
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
 from olmc.integrations.fleet.pool import serve_tasks
-from olmc.integrations.fleet.trees import WorkerFolders, staged, staged_beside
+from olmc.integrations.fleet.trees import READS_VALUES, WorkerFolders, reads_values, staged, staged_beside
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject

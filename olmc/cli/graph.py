@@ -90,8 +90,10 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
     if report.failed:
         raise SystemExit(BAD_INPUT)
     if not catalogs:
-        say(f"olmc: no catalog and no bundle in {path}")
-        raise SystemExit(BAD_INPUT)
+        wrong_usage(
+            f"no catalog and no bundle in {path}. Give the directory that contains them; `olmc vendor` fetches the "
+            "content of a CatalogSource."
+        )
     try:
         chosen = catalog_with(catalogs, package, catalog)
         if start is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.live_objects import Dump
-    from olmc.review.plan.verify import Verification
+    from olmc.review.plan.repair import Verification
 
 
 class ImportOptions(NamedTuple):
@@ -101,7 +101,7 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
     from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.transition.state import with_aggregated_rules
-    from olmc.review.plan.verify import left_out, options_for, verified
+    from olmc.review.plan.repair import left_out, options_for, verified
     from olmc.targets.pipeline import compile
 
     state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))

@@ -271,7 +271,7 @@ def findings_of_changed_packages(
 
     None for any other input, for a repository in which other files have changed, and where git fails.
     """
-    from olmc.review.check.packages import bundle_repository, changed_packages
+    from olmc.review.check.repository import bundle_repository, changed_packages
 
     root = inputs[0].root
     if len(inputs) > 1 or not inputs[0].is_plain or no_folder(root):

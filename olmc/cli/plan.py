@@ -421,7 +421,7 @@ def _moved(
     verbose: bool,
 ) -> int:
     """Print the plan for the cluster's own move, and give the exit code."""
-    from olmc.review.plan import platform_outputs
+    from olmc.review.plan import platform_plan
 
     with progress() as doing:
         doing(f"compiling {one.root}")
@@ -434,9 +434,9 @@ def _moved(
             raise SystemExit(BAD_INPUT)
         planned = plan_move(done, move)
     if output == "text":
-        say(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False, out=True)
+        say(platform_plan.as_text(planned, color=True, verbose=verbose), nl=False, out=True)
     else:
-        formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
+        formats = {"markdown": platform_plan.as_markdown, "json": platform_plan.as_json}
         say(formats[output](planned), nl=False, out=True)
     return DONE if planned.is_clean else FINDINGS
 

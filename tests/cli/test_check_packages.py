@@ -14,7 +14,7 @@ from tiers import marked_slow
 
 from olmc.compiler.load import bundles
 from olmc.compiler.load.files import Folder, scan_workspace
-from olmc.review.check.packages import BundleNames, bundle_repository, dependent_parts, tree_of
+from olmc.review.check.repository import BundleNames, bundle_repository, dependent_parts, tree_of
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}
 CONFIG = """apiVersion: olmc.dev/v1alpha1

@@ -173,6 +173,13 @@ def test_a_command_like_no_other() -> None:
     assert f"No such command 'xyz'. There is {', '.join(NAMES)}." in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize("command", ["", "plan", "init github"])
+def test_help_is_a_command_as_well(command: str) -> None:
+    """`olmc help plan` prints what `olmc plan --help` prints."""
+    asked, usual = olmc("help", *command.split()), olmc(*command.split(), "--help")
+    assert (asked.exit_code, asked.stdout) == (0, usual.stdout)
+
+
 def test_an_option_that_was_probably_meant() -> None:
     result = olmc("check", "--strct")
     assert result.exit_code == 2

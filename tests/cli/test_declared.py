@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli import running
-from olmc.cli.as_click import command_of
 from olmc.cli.console import say
 from olmc.cli.declared import Choice, Declared, PathOf, Whole, argument, command, filled, flag, group, option
-from olmc.cli.main import main
+from olmc.cli.main import command_of, main
 from olmc.cli.running import MODULES, declared_command, read_call
 from olmc.k8s.lean import NamedTuple
 

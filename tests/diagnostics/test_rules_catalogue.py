@@ -8,9 +8,8 @@ from string import Formatter
 
 from olmc.compiler.rules.findings import catalogs, validation
 from olmc.k8s.diagnostics import Rule, Severity
-from olmc.review.rules.catalogue import all_rules, chapters, depends_on_cause, hint_of, message_of
+from olmc.review.rules.catalogue import WAYS_OUT, all_rules, chapters, depends_on_cause, hint_of, message_of
 from olmc.review.rules.page import INDEX, page_path, pages, write
-from olmc.review.rules.ways_out import WAYS_OUT
 
 
 def test_codes_are_unique() -> None:

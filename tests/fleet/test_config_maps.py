@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fleets import Fleet, compiled, git
 
-from olmc.integrations.fleet.config_maps import patch_files, without_values
+from olmc.integrations.fleet.trees import patch_files, without_values
 
 NAMES = ("aalborg", "hull", "kiel")
 

@@ -18,9 +18,9 @@ from fleets import git
 
 from olmc.cli import fleet as fleet_runs
 from olmc.cli.main import main
-from olmc.integrations.fleet.config_maps import READS_VALUES
 from olmc.integrations.fleet.outputs import packed
 from olmc.integrations.fleet.pool import TaskEnd
+from olmc.integrations.fleet.trees import READS_VALUES
 
 pytestmark = pytest.mark.process
 

@@ -132,8 +132,16 @@ def test_what_must_not_be_there(tmp_path: Path) -> None:
     assert installed(tmp_path, value) == []
     (said,) = messages(tmp_path, value)
     assert "is for taking away, what exists of it is deleted: Subscription harbour/beacon" in said
-    (said,) = messages(tmp_path, configuration(SUBSCRIPTION, compliance="mustnothave", action="inform"))
-    assert "only informs, and otherwise is for taking away: Subscription harbour/beacon" in said
+    assert messages(tmp_path, configuration(SUBSCRIPTION, compliance="mustnothave", action="inform")) == []
+
+
+@pytest.mark.parametrize("part", [{"metadata": {"namespace": "harbour"}}, {"spec": None, "status": {"state": "ok"}}])
+def test_who_compares_what_exists_is_not_reported(tmp_path: Path, part: dict[str, Any]) -> None:
+    """R-OCM-4: a template without a name, or with a status alone, creates nothing even where it is enforced."""
+    checked = {key: value for key, value in {**SUBSCRIPTION, **part}.items() if value is not None}
+    for action in ("inform", "enforce"):
+        value = configuration(checked, action=action)
+        assert (installed(tmp_path, value), messages(tmp_path, value)) == ([], [])
 
 
 def test_objects_go_to_the_namespaces_that_are_selected(tmp_path: Path) -> None:
@@ -222,6 +230,14 @@ def test_the_group_that_is_named_or_made(tmp_path: Path) -> None:
     own["metadata"] = {"name": "own", "namespace": "harbour"}  # type: ignore[assignment]
     names = installed(tmp_path, operator(operatorGroup=None), own)
     assert [name for name in names if name.startswith("OperatorGroup")] == ["OperatorGroup harbour/own"]
+
+
+@pytest.mark.parametrize(("catalogs", "count"), [("openshift-marketplace", 0), ("olm", 1)])
+def test_an_openshift_has_a_group_in_its_namespace(tmp_path: Path, catalogs: str, count: int) -> None:
+    """R-OCM-11: openshift-operators has global-operators, so that the controller makes no second group."""
+    there = subscription(namespace="openshift-operators", sourceNamespace=catalogs)
+    names = installed(tmp_path, operator(operatorGroup=None, subscription=there))
+    assert sum(name.startswith("OperatorGroup") for name in names) == count
 
 
 def test_the_namespace_is_created(tmp_path: Path) -> None:

@@ -115,6 +115,21 @@ def test_options(tmp_path: Path, options: dict[str, Any], counts: bool) -> None:
 
 
 @needs_tool
+def test_an_environment_that_only_informs_is_told_once(tmp_path: Path) -> None:
+    """The patch decides it and not the files of the policies, which another environment enforces."""
+    files = {f"{name}.yaml": HARBOUR.replace("beacon", name) for name in ("buoy", "tide")}
+    inform = '[{"op": "replace", "path": "/spec/remediationAction", "value": "inform"}]'
+    patched = f"{KIND}resources: [../policies]\npatches:\n- {{target: {{kind: Policy}}, patch: '{inform}'}}\n"
+    given = {**files, "generator.yaml": generator(*(manifests(path) for path in files))}
+    write(tmp_path / "policies", {**given, "kustomization.yaml": KUSTOMIZATION})
+    found, said = loaded(tmp_path / "environment", {"kustomization.yaml": patched})
+    objects = "Subscription harbour/buoy of package buoy, Subscription harbour/tide of package tide"
+    text = "each of 2 policies only informs and installs nothing"
+    assert (others(found), said) == ([], [f"OLMC198 kustomization.yaml: {text}: {objects}"])
+    assert others(loaded(tmp_path / "policies", {})[0]) == ["Subscription/buoy", "Subscription/tide"]
+
+
+@needs_tool
 def test_findings_have_the_place_of_the_manifest(tmp_path: Path) -> None:
     """Of any kind; and not that of another object with its name."""
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "harbour"}}

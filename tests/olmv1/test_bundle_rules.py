@@ -30,8 +30,7 @@ from olmc.targets.v1.generators import (
     render_bundle,
     render_objects,
 )
-from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
-from olmc.targets.v1.validators import validation_errors
+from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle, validation_errors
 
 
 def error_of(files: dict[str, str]) -> str:

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 from olmv1_bundles import bundle_files, canonical, identity, normal_objects, row, vectors
 
-from olmc.targets.v1.deployment_config import NO_CONFIG, read_deployment_config
-from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle, render_objects
+from olmc.targets.v1.generators import (
+    NO_CONFIG,
+    FeatureGates,
+    InstallRequest,
+    read_deployment_config,
+    render_bundle,
+    render_objects,
+)
 from olmc.targets.v1.object_set import Owner, RevisionBundle, object_set
 from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
 from olmc.targets.v1.single_extension import pack

@@ -45,6 +45,15 @@ def test_text(name: str, snapshot: SnapshotAssertion) -> None:
     assert result.stdout.count("\n") <= MOST_LINES  # a screen, as olmc diff has it
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cause_stands_once(name: str) -> None:
+    """A cause is long: where OLM's own words are stated, every other place refers to them."""
+    data = json.loads(plan(name, "-o", "json").stdout)
+    stated = {message for install in data["installPlans"] if len(message := install["message"]) > 60}
+    for text in (plan(name).stdout, plan(name, "-o", "markdown").stdout):
+        assert {message[:60]: text.count(message[:60]) for message in stated} == {message[:60]: 1 for message in stated}
+
+
 @pytest.mark.parametrize("name", ["manual-waiting", "stuck-upgrade", "subscription-renamed"])
 def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
     assert plan(name, "-o", "markdown").stdout == snapshot(extension_class=MarkdownFile)

@@ -84,6 +84,7 @@ def test_with_a_state_to_begin_with_there_is_a_plan(project: Path, tmp_path: Pat
     assert 'href="index.html"' in (tmp_path / "plan.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_operators_of_one_package_are_told_apart(project: Path, tmp_path: Path) -> None:
     """In the matrix, where a column has room for a name and no more."""
     assert written(project / "fixtures" / "port", tmp_path).exit_code == 0

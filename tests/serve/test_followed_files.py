@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from olmc.compiler.model.options import Options
-from olmc.integrations.serve import workspace
+from olmc.integrations.serve import server
+from olmc.integrations.serve.server import compile_workspace, follow, is_of_interest, state_of
 from olmc.integrations.serve.store import Store, new_store
-from olmc.integrations.serve.workspace import compile_workspace, follow, is_of_interest, state_of
 from olmc.targets.proposed.installed.view import viewing
 
 
@@ -62,8 +62,8 @@ def test_hidden_folders_do_not_matter_unless_the_workspace_is_in_one() -> None:
 def followed(feed: Store, root: Path, looks: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is said while files are followed, with `looks` instead of the operating system."""
     said: list[str] = []
-    monkeypatch.setattr(workspace, "awatch", looks)
-    monkeypatch.setattr(workspace, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(server, "awatch", looks)
+    monkeypatch.setattr(server, "LOOK_AGAIN_SECONDS", 0.01)
     asyncio.run(follow(feed, root, Options(), state_of(root), said.append))
     return said
 
@@ -126,8 +126,8 @@ def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypat
         feed.close()
 
     said: list[str] = []
-    monkeypatch.setattr(workspace, "awatch", looks)
-    monkeypatch.setattr(workspace, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(server, "awatch", looks)
+    monkeypatch.setattr(server, "LOOK_AGAIN_SECONDS", 0.01)
     asyncio.run(follow(feed, root, Options(), state_of(away), said.append))
     assert watched == [False, False]
     assert ["OLMC655" in text for text in said] == [True, False]
@@ -138,10 +138,10 @@ def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypat
 def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next look tries again, even if no file has changed since."""
     feed = first(root)
-    sound = workspace.compile_workspace
+    sound = server.compile_workspace
     calls: list[int] = []
 
-    def unsound(path: Path, options: Options, given: frozenset[str]) -> workspace.ServedWorkspace:
+    def unsound(path: Path, options: Options, given: frozenset[str]) -> server.ServedWorkspace:
         calls.append(1)
         if len(calls) == 1:
             raise RuntimeError("out of tea")
@@ -153,7 +153,7 @@ def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytes
         yield "nothing new"
         feed.close()
 
-    monkeypatch.setattr(workspace, "compile_workspace", unsound)
+    monkeypatch.setattr(server, "compile_workspace", unsound)
     said = followed(feed, root, looks, monkeypatch)
     assert said == [
         "olmc: internal error: RuntimeError: out of tea\n", "clusterserviceversions:1,subscriptions:1: 2 deleted\n",

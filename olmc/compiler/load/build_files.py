@@ -19,8 +19,7 @@ from olmc.compiler.load.files import (
     read_text,
     scan_everything,
 )
-from olmc.compiler.load.gitops_files import all_texts
-from olmc.compiler.load.jsonnet import imports_of
+from olmc.compiler.load.gitops_files import all_texts, imports_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import (
     OBJECT_FIELDS,

@@ -503,15 +503,22 @@ def project_bundle(folder: Folder) -> Folder | None:
     return bundle if bundle is not None and is_bundle(bundle) else None
 
 
+def project_bundles(folder: Folder) -> Folder | None:
+    """Return what a project has for OLM: its bundle, or the folder with one for each edition of its operator; None
+    where it has neither or is no project."""
+    below = folder.folder(BUNDLE_FOLDER) if PROJECT_FILE in folder.files else None
+    return below if below is not None and (is_bundle(below) or any(True for _ in bundles_in(below))) else None
+
+
 def compiled_part(folder: Folder) -> Folder:
-    """What of a folder is compiled: of a project its bundle, of any other all of it."""
-    bundle = project_bundle(folder)
-    return folder if bundle is None else folder._replace(files=(), folders=(bundle,), links=())
+    """Return what of a folder is compiled: of a project its bundles, of any other all of it."""
+    bundles = project_bundles(folder)
+    return folder if bundles is None else folder._replace(files=(), folders=(bundles,), links=())
 
 
 def report_project(folder: Folder, report: Report) -> bool:
     """Say what a project is compiled as, or that it has no bundle to compile; whether there is something to compile."""
-    if project_bundle(folder) is not None:
+    if project_bundles(folder) is not None:
         report.add(
             foreign_rules.PROJECT.finding(Location(folder.join(PROJECT_FILE)), path=f"{folder.join(BUNDLE_FOLDER)}/")
         )

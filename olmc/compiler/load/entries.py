@@ -35,8 +35,8 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Release, read_appliers
-from olmc.compiler.load.workspace_files import is_chart, is_for_cluster
+from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Release, is_kept_aside, read_appliers
+from olmc.compiler.load.workspace_files import CHART_FILE, is_chart, is_for_cluster
 from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
@@ -154,7 +154,14 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
     patterns = [group.path for group in cluster_groups(root, folder)]
     entries += (RepositoryEntry(path, _told_once(applied.of(path)), is_pattern=True) for path in patterns)
-    return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
+    return tuple(sorted(_without_examples(entries), key=lambda entry: (not entry.appliers, entry.path)))
+
+
+def _without_examples(entries: Sequence[RepositoryEntry]) -> Sequence[RepositoryEntry]:
+    """The entries without those in archives, examples and data of tests that no tool applies; all of them in a
+    repository that has no others."""
+    kept = [entry for entry in entries if entry.appliers or not is_kept_aside(entry.path)]
+    return kept or entries
 
 
 def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
@@ -210,8 +217,13 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     if is_built and not entries and not _has_own_olm(root, folder):
         # What the tools of the repository apply has no operators, so somebody applies the rest by hand.
         return tuple(RepositoryEntry(path) for path in _loose_folders(root, folder, _nodes(root, folder), ()))
-    loose = (path for path in outside_of_charts(folder) if _ASIDE.isdisjoint(path.lower().split("/")[:-1]))
+    loose = (path for path in outside_of_charts(folder) if not _is_aside(posixpath.dirname(path)))
     return () if any(_is_whole_olm(root, path) for path in loose) else entries
+
+
+def _is_aside(folder: str) -> bool:
+    """Whether the files of a folder are for no tool, by the names of the folders on the way."""
+    return not _ASIDE.isdisjoint(folder.lower().split("/")) or is_kept_aside(folder)
 
 
 def is_without_olm(root: Path, folder: Folder) -> bool:
@@ -241,7 +253,9 @@ def unapplied_files(root: Path, folder: Folder) -> frozenset[str]:
     return frozenset(
         path
         for path in files
-        if path.endswith(SUFFIXES) and _ANY_OLM.search(read_text(root, path, Report()) or "") is None
+        if path.endswith(SUFFIXES)
+        and posixpath.basename(path) != CHART_FILE
+        and _ANY_OLM.search(read_text(root, path, Report()) or "") is None
     )
 
 
@@ -423,7 +437,8 @@ def _policy_folders(
     while waiting:
         below = waiting.pop()
         # A cluster may be called test.
-        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE - {"test", "tests"}:
+        name = below.path.rpartition("/")[2].lower()
+        if below.path in parts or name in _ASIDE - {"test"} or is_kept_aside(below.path):
             continue
         paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, _POLICY_MARK) for path in paths):
@@ -443,10 +458,9 @@ def _loose_folders(
     waiting = [folder]
     while waiting:
         below = waiting.pop()
-        name = below.path.rpartition("/")[2].lower()
-        if below.path in parts or name in _ASIDE or is_chart(below):
+        if below.path in parts or _is_aside(below.path) or is_chart(below):
             # A chart may have folders beside it that are none of its own.
-            waiting.extend(f for f in below.folders if below.path not in parts and name not in _ASIDE)
+            waiting.extend(f for f in below.folders if below.path not in parts and not _is_aside(below.path))
             continue
         paths = (below.join(name) for name in below.files if below.path)
         if any(path not in named and _is_whole_olm(root, path) for path in paths):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.operator_policies import (
     OperatorPolicyResult,
@@ -25,6 +26,7 @@ from olmc.compiler.load.operator_policies import (
     without_templates,
 )
 from olmc.compiler.model.workspace import PolicyApproval
+from olmc.compiler.olm.profiles.data import openshift
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.restmapper import BUILTIN
@@ -107,7 +109,7 @@ def _lists_in(raw: str) -> Iterator[list[Any]]:
 def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iterator[Manifest]:
     """R-OCM-4, R-OCM-5: an object in the namespaces that it is created in; what only checks others is none."""
     obj, metadata = wanted.definition, metadata_of(wanted.definition)
-    if not metadata.get("name") or ("status" in obj and "spec" not in obj):
+    if _only_checks(obj):
         return
     obj = {key: value for key, value in obj.items() if key != "status"}
     manifest = Manifest(obj, wanted.source)
@@ -127,6 +129,8 @@ def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iter
         report.add(finding)
         return
     if selector.keys() & {"matchLabels", "matchExpressions"} or not all(map(_PLAIN.match, include)):
+        if not is_of_olm(obj):
+            return  # no operator depends on it as far as anybody can see here
         place = locate(policy.source, ("spec", "namespaceSelector"))
         why = "it goes to those namespaces of the cluster that the namespaceSelector fits"
         hint = "Name its namespace in the object, or the namespaces one by one in `include`."
@@ -136,6 +140,11 @@ def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iter
     for namespace in include:
         if not any(fnmatchcase(namespace, pattern) for pattern in exclude):
             yield manifest._replace(object={**obj, "metadata": {**metadata, "namespace": namespace}})
+
+
+def _only_checks(obj: Mapping[str, Any]) -> bool:
+    """Whether an object template is not complete enough to create an object, so that it only compares others."""
+    return not metadata_of(obj).get("name") or ("status" in obj and "spec" not in obj)
 
 
 def _is_builtin(obj: KubernetesObject) -> bool:
@@ -198,11 +207,12 @@ def installed_by(
 
     All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
     """
-    reading = _PolicyReading([], [], [], report, place_of)
+    reading = _PolicyReading([], [], [], {}, report, place_of)
     for manifest in manifests:
         if is_policy(manifest.object):
             for policy in _policies(manifest, place_of):
                 _read_policy(policy, reading)
+    _report_idle(reading)
     return _installed(reading, manifests)
 
 
@@ -212,7 +222,7 @@ def installed_from(
     """What OperatorPolicies that leave out their catalog put into a cluster that has `there` already, by the content of
     its catalogs (R-OCM-10); it is `served` by `namespace/name`, or by the name alone."""
     catalogs = _catalogs_of_packages(served, there)
-    reading = _PolicyReading([], [], [], report, lambda value, source: source)  # noqa: ARG005
+    reading = _PolicyReading([], [], [], {}, report, lambda value, source: source)  # noqa: ARG005
     for policy in waiting:
         _read_operator_policy(policy._replace(manifest=with_catalog(policy.manifest, catalogs)), reading)
     for policy in reading.waiting:
@@ -236,6 +246,7 @@ def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Instal
     there = [*manifests, *reading.installed]
     # The controller makes a group only where the namespace has none, whoever wrote that one.
     taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
+    taken |= {openshift()["globalOperatorGroup"]["namespace"]} if openshift_place(there) is not None else set()
     groups = default_groups(reading.operators, taken)
     own = {object_key(manifest.object): manifest.object for manifest in manifests}
     together: dict[ObjectKey, Manifest] = {}
@@ -266,21 +277,42 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 class _PolicyReading(NamedTuple):
-    """What is found while policies are read: objects, what OperatorPolicies ask for, and which wait for catalogs."""
+    """What is found while policies are read: objects, what OperatorPolicies ask for, which wait for catalogs, and which
+    install nothing."""
 
     installed: list[Manifest]
     operators: list[OperatorPolicyResult]
     waiting: list[ActingPolicy]
+    idle: dict[_IdlePlace, list[_IdlePolicy]]
     report: Report
     place_of: PlaceOf
 
 
+class _IdlePlace(NamedTuple):
+    """Where it is decided that policies install nothing, and why."""
+
+    place: Location
+    why: str
+    hint: str
+
+
+class _IdlePolicy(NamedTuple):
+    """A policy that installs nothing, and the objects that it names."""
+
+    name: str
+    objects: Sequence[str]
+
+
 class ActingPolicy(NamedTuple):
-    """A ConfigurationPolicy or an OperatorPolicy, its remediationAction, and whether it is disabled with its parent."""
+    """A ConfigurationPolicy or an OperatorPolicy, its remediationAction, and whether it is disabled with its parent.
+
+    With `is_overruled` a build made the parent inform, while the file of the policy says enforce.
+    """
 
     manifest: Manifest
     action: str
     is_disabled: bool = False
+    is_overruled: bool = False
 
     @property
     def name(self) -> str:
@@ -311,8 +343,9 @@ def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
         # The Policy's action wins over those inside, but nothing makes an `informonly` enforce (R-OCM-2).
         action = _action(part.object)
         counted = action if action == "informonly" else own or action or "inform"
-        placed = part._replace(source=place_of(part.object, part.source))
-        yield ActingPolicy(placed, counted, is_disabled)
+        is_overruled = action == _ENFORCE != counted and not part.source.text
+        placed = part if is_overruled else part._replace(source=place_of(part.object, part.source))
+        yield ActingPolicy(placed, counted, is_disabled, is_overruled)
 
 
 def _action(obj: KubernetesObject) -> str:
@@ -370,6 +403,7 @@ def _result(policy: ActingPolicy) -> OperatorPolicyResult:
 def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
     raw = spec_of(policy.manifest.object).get(RAW)
+    place_of: PlaceOf = (lambda value, source: source) if policy.is_overruled else reading.place_of  # noqa: ARG005
     # A raw template is a text until the cluster fills it in: what objects it has is not known before.
     if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
         shown = f"what {policy.name} asks of OLM"
@@ -382,10 +416,10 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
     idle: dict[str, list[ObjectTemplate]] = {}
     vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
     for wanted in object_templates(policy.manifest):
-        placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
+        placed = wanted._replace(source=place_of(wanted.definition, wanted.source))
         is_removal = placed.compliance == "mustnothave"
         if is_removal or not policy.is_enforced:
-            if is_of_olm(placed.definition):
+            if is_of_olm(placed.definition) and (is_removal or not _only_checks(placed.definition)):
                 idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
             continue
         fields = list(templates_in(placed.definition)) if policy.resolves_templates else _of_hub(placed.definition)
@@ -424,19 +458,25 @@ def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:
 def _say_not_installed(
     policy: ActingPolicy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
 ) -> None:
-    if removal and policy.is_enforced:
+    """Note that a policy installs nothing; a removal counts only if somebody enforces it."""
+    if removal and not policy.is_enforced:
+        return
+    if removal:
         why, hint = f"is for taking away, {removal}", "Nothing is to be done if that is meant."
-    elif removal:
-        why = f"{'is disabled' if policy.is_disabled else 'only informs'}, and otherwise is for taking away"
-        hint = "Nothing is to be done."
     elif policy.is_disabled:
         why, hint = "is disabled and installs nothing", "Without `disabled: true` it would count."
     else:
         why, hint = "only informs and installs nothing", _ENFORCED_HINT
-    finding = rules.NOT_INSTALLED.finding(
-        place or policy.place, policy=policy.name, why=why, objects=join_limited(shown, _SHOWN), hint=hint
-    )
-    reading.report.add(finding)
+    where = _IdlePlace(place or policy.place, why, hint)
+    reading.idle.setdefault(where, []).append(_IdlePolicy(policy.name, shown))
+
+
+def _report_idle(reading: _PolicyReading) -> None:
+    """Report the policies that install nothing: once for each place that decides it."""
+    for (place, why, hint), policies in reading.idle.items():
+        name = policies[0].name if len(policies) == 1 else f"each of {len(policies)} policies"
+        objects = join_limited([shown for policy in policies for shown in policy.objects], _SHOWN)
+        reading.report.add(rules.NOT_INSTALLED.finding(place, policy=name, why=why, objects=objects, hint=hint))
 
 
 def _is_group(obj: KubernetesObject) -> bool:

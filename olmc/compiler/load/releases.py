@@ -476,17 +476,24 @@ _OPEN_FIELD = regex(r"\{([\w.\[\]-]*)\}")
 _CLUSTER_FIELDS = frozenset("name namenormalized cluster clustername clusterdir clusterfolder server".split())
 
 
-_TEST_DATA = "testdata"
+_KEPT_ASIDE = regex(
+    r"(?:^|/)(?:\.?archived?|archives|docs?|tests|testdata|(?:[^/]*[-_])?(?:examples?|samples?))(?:/|$)", re.IGNORECASE
+)
+
+
+def is_kept_aside(path: str) -> bool:
+    """Whether a path leads through an archive, a documentation, examples, or data of tests, which no tool applies."""
+    return _KEPT_ASIDE.search(path) is not None
 
 
 def read_appliers(root: Path, folder: Folder) -> Appliers:
-    """Read the objects by which the folders of a repository are applied; those in data of tests apply nothing."""
+    """Read the objects by which the folders of a repository are applied; those that are kept aside apply nothing."""
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)) or _TEST_DATA in path.split("/"):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)) or is_kept_aside(posixpath.dirname(path)):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)

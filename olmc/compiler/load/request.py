@@ -13,7 +13,7 @@ from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
-    from olmc.compiler.load.cached_catalogs import CatalogLoader
+    from olmc.compiler.load.catalog_files import CatalogLoader
     from olmc.compiler.load.releases import Release
     from olmc.compiler.load.repository import ClusterPart
 

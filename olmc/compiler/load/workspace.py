@@ -21,7 +21,7 @@ from olmc.compiler.load.bundles import (
     report_project,
     without_bundles,
 )
-from olmc.compiler.load.cached_catalogs import read_catalog
+from olmc.compiler.load.catalog_files import read_catalog
 from olmc.compiler.load.charts import has_charts
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.entries import (
@@ -133,7 +133,7 @@ def _read(path: Path, reading: FoundFiles, report: Report) -> None:
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.cached_catalogs import CatalogLoader
+    from olmc.compiler.load.catalog_files import CatalogLoader
     from olmc.compiler.model.catalog import Catalog, CatalogBundle
 
 

@@ -9,7 +9,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, compiled_part, files_of, package_of, project_bundle, read_bundle
+from olmc.compiler.load.bundles import (
+    CATALOGS_FOLDER,
+    compiled_part,
+    files_of,
+    package_of,
+    project_bundles,
+    read_bundle,
+)
+from olmc.compiler.load.catalog_files import CatalogPart, catalog_files, catalog_part
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
@@ -26,7 +34,6 @@ from olmc.compiler.load.files import (
     spec_of,
 )
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.releases import read_appliers
 from olmc.compiler.load.vendored import INDEX_IGNORE, catalog_texts, is_vendored
@@ -252,7 +259,7 @@ def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
         return
     paths = (path for path in folder.walk() if path.rpartition("/")[2] == INDEX_IGNORE)
     ignoring = {path: text for path in paths if (text := read_text(root, path, Report())) is not None}
-    for catalog in loose_catalogs(reading.parts, ignoring, reading.catalogs):
+    for catalog in catalog_files(reading.parts, ignoring, reading.catalogs):
         reading.add_catalog(catalog.name, catalog.root, catalog.texts)
     reading.parts.clear()
 
@@ -440,7 +447,7 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
     if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
         paths = [path for path, several in appliers.by_path.items() if any(each.is_recursive for each in several)]
         return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
-    is_of_bundle = is_bundle(folder) or project_bundle(folder) is not None
+    is_of_bundle = is_bundle(folder) or project_bundles(folder) is not None
     if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:
         return lambda path: False  # noqa: ARG005
     return lambda path: _OF_SERVICES.isdisjoint(path.split("/"))
@@ -461,8 +468,8 @@ def left_out_in(
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    bundle = project_bundle(folder)
-    own_bundle = bundle.path if bundle is not None else None
+    bundles = project_bundles(folder)
+    own_bundle = bundles.path if bundles is not None else None
     for place in _places(root, folder, None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue

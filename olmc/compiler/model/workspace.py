@@ -336,6 +336,7 @@ class ClusterState(NamedTuple):
     was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
     None where nobody knows. `documents` is what its files hold, by path and text, so that
     what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
+    `is_whole`: a compilation made it, so that an object that it lacks does not exist.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -345,6 +346,7 @@ class ClusterState(NamedTuple):
     ignored: tuple[str, ...] | None = None
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
     unpacked: Mapping[str, Bundle] = MappingProxyType({})
+    is_whole: bool = False
 
     @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:

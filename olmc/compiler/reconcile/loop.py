@@ -336,12 +336,15 @@ def _reconciled(
         cluster = _with_installed(workspace, cluster, options)
     cluster = cluster._replace(installed=installed)
     stopped: dict[str, StoppedInstallation] = {}
+    into = home
     for step in direct:
+        if step.kind == CSV_KIND:  # the first step of a bundle
+            into = home or namespace_of(step.object)
         # As in a plan, the first error ends it, and what was written before stays (R-CAT-700); other bundles go on.
         if step.resolving in stopped:
             continue
         try:
-            cluster = apply_step(cluster, step, StepTarget(home or namespace_of(step.object), "", options))
+            cluster = apply_step(cluster, step, StepTarget(home or namespace_of(step.object) or into, "", options))
         except StepError as error:
             place = locate(step.source, error.keys) if step.source is not None else None
             hint = way_out(error.cause)

@@ -221,8 +221,8 @@ def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: Kubernet
     key, state, csv = object_key(obj), context.options.state, member.csv
     if state is None or key in context.cluster.objects or key.kind == "Secret":
         return False
-    # A state that lacks a kind altogether was taken without it.
-    if not any((each.kind, each.group) == (key.kind, key.group) for each in state.objects):
+    # A dump that lacks a kind altogether was taken without it.
+    if not state.is_whole and not any((each.kind, each.group) == (key.kind, key.group) for each in state.objects):
         return False
     known = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name))
     if known is None or status_of(known.object).get("phase") != "Succeeded" or not member.succeeded:

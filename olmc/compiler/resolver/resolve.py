@@ -24,11 +24,12 @@ from olmc.compiler.resolver.predicates import (
     wording,
 )
 from olmc.compiler.resolver.snapshot import EXISTING, Entry, Snapshot, snapshot_of
-from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 from olmc.compiler.resolver.variables import (
     AppliedConstraint,
+    ConflictBudget,
     ConstraintKind,
     ConstraintProblem,
+    Oracle,
     ResolveError,
     UnfinishedError,
     VariableSet,
@@ -132,7 +133,7 @@ def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> So
 
 
 def _conflict(problem: ConstraintProblem, conflicts: int) -> tuple[str, ...]:
-    from olmc.compiler.resolver.unsat import ConflictBudget, conflict
+    from olmc.compiler.resolver.variables import ConflictBudget, conflict
 
     return conflict(applied(problem), ConflictBudget(conflicts))
 

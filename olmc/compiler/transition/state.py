@@ -54,8 +54,9 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, workspace: Workspace
     by_key = {object_key(manifest.object): manifest.object for manifest in workspace.manifests}
     unpacked = {image: bundle for plan in cluster.plans.values() for image, bundle in unpacked_by(plan, workspace)}
     return ClusterState(
-        with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents, unpacked=unpacked
-    )
+        with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents, unpacked=unpacked,
+        is_whole=True,
+    )  # fmt: skip
 
 
 def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:

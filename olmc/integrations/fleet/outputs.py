@@ -14,7 +14,7 @@ from typing import Any
 
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
 from olmc.compiler.output.text import aligned
-from olmc.integrations.fleet.config_maps import READS_VALUES
+from olmc.integrations.fleet.trees import READS_VALUES
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import template_text
 from olmc.review.diff.outputs import LIMIT

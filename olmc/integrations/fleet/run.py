@@ -13,14 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler import cache
-from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.git_attributes import ATTRIBUTES_FILE
+from olmc.compiler.load.deciding_files import ATTRIBUTES_FILE, paths_above
 from olmc.compiler.load.kustomization import NAMES, is_remote, references
 from olmc.compiler.load.workspace_files import CHART_FILE
-from olmc.integrations.fleet.config_maps import READS_VALUES, SameTasks
 from olmc.integrations.fleet.outputs import UNCHANGED, failed_result, packed, unpacked
 from olmc.integrations.fleet.pool import TaskEnd
-from olmc.integrations.fleet.trees import LINK, FileTree, FleetEntry, digest_of, is_too_large, put_blob
+from olmc.integrations.fleet.trees import (
+    LINK,
+    READS_VALUES,
+    FileTree,
+    FleetEntry,
+    SameTasks,
+    digest_of,
+    is_too_large,
+    put_blob,
+)
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import LIMITS
@@ -263,7 +270,7 @@ class FleetOrder(NamedTuple):
 class FleetTasks(NamedTuple):
     """The tasks of a fleet, each once, and by entry the number of its task, or its result where none is needed.
 
-    `firsts`: for each task the number of the first one like it (see `config_maps`).
+    `firsts`: for each task the number of the first one like it (see `trees`).
     """
 
     tasks: tuple[bytes, ...]

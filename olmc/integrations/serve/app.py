@@ -19,8 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.output.messages import clean
-from olmc.integrations.serve import discovery, openapi
-from olmc.integrations.serve.discovery import PATHS, SERVED
+from olmc.integrations.serve import openapi
 from olmc.integrations.serve.handlers import (
     JSON,
     Form,
@@ -45,6 +44,7 @@ from olmc.integrations.serve.handlers import (
     whole_item,
     whole_list,
 )
+from olmc.integrations.serve.openapi import PATHS, SERVED
 from olmc.integrations.serve.store import Event, InstalledSnapshot, Store, as_bookmark, changes
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, mapping
@@ -294,7 +294,7 @@ def application(store: Store, kube_version: str, *, pause: float = BOOKMARK_SECO
         _route("/readyz", lambda _: _readiness(store)),
     ]
     routes += [_review_route(path, kind) for path, kind in REVIEWS.items()]
-    for resource in discovery.SERVED:
+    for resource in openapi.SERVED:
         routes += _resource_routes(store, resource, pause)
     app = Starlette(routes=routes, exception_handlers={StatusError: _fail, HTTPException: _refuse})
     # The API server knows no such path either, and clients don't follow redirects.
@@ -334,17 +334,17 @@ def _review_route(path: str, kind: str) -> Route:
 def _plain_routes(kube_version: str) -> list[Route]:
     """Discovery and OpenAPI."""
     documents: dict[str, Callable[[], Any]] = {
-        "/": discovery.root_paths,
-        "/version": lambda: discovery.version_info(kube_version),
+        "/": openapi.root_paths,
+        "/version": lambda: openapi.version_info(kube_version),
         "/openapi/v3": openapi.index_v3,
     }
-    documents |= {f"/apis/{name}": partial(discovery.group, name) for name in discovery.GROUPS}
-    documents |= {f"/apis/{version}": partial(discovery.resource_list, version) for version in discovery.API_VERSIONS}
+    documents |= {f"/apis/{name}": partial(openapi.group, name) for name in openapi.GROUPS}
+    documents |= {f"/apis/{version}": partial(openapi.resource_list, version) for version in openapi.API_VERSIONS}
     documents |= {f"/openapi/v3/apis/{each.api_version}": partial(openapi.document_v3, each) for each in RESOURCES}
     routes = [_route(path, _document(make)) for path, make in documents.items()]
     routes += [
-        _route("/api", _discovery(discovery.api_versions, groups=False)),
-        _route("/apis", _discovery(discovery.group_list, groups=True)),
+        _route("/api", _discovery(openapi.api_versions, groups=False)),
+        _route("/apis", _discovery(openapi.group_list, groups=True)),
         _route("/openapi/v2", _openapi_v2),
     ]
     return routes
@@ -357,10 +357,10 @@ def _document(make: Callable[[], Any]) -> Answer:
 def _discovery(make: Callable[[], Any], *, groups: bool) -> Answer:
     def answer(request: Request) -> Response:
         header = request.headers.get("accept", "")
-        media = discovery.aggregated_media(header)
+        media = openapi.aggregated_media(header)
         headers = {"Vary": "Accept"}
         if media:
-            return Response(encode(discovery.aggregated(media, groups), JSON), media_type=media, headers=headers)
+            return Response(encode(openapi.aggregated(media, groups), JSON), media_type=media, headers=headers)
         return _respond(request, make(), negotiate(header).media, headers)
 
     return answer

@@ -26,7 +26,16 @@ _ESCAPED = {"<": 5, ">": 5, "&": 5, "\u2028": 3, "\u2029": 3}
 _SURELY_SMALL = ANNOTATIONS_LIMIT // 8
 
 
-_TOOLS = ("kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/", "kpt.dev/")
+_TOOLS = (
+    "kustomize.config.k8s.io/", "olmc.dev/", "config.kubernetes.io/", "kpt.dev/",
+    # Clusters of developers, and what is mirrored for a cluster without a network.
+    "kind.x-k8s.io/", "k3d.io/", "kubeadm.k8s.io/", "mirror.openshift.io/",
+    # Components of a cluster, which read files of their own.
+    "apiserver.config.k8s.io/", "audit.k8s.io/", "kubelet.config.k8s.io/", "kubeproxy.config.k8s.io/",
+    "kubescheduler.config.k8s.io/",
+    # Steps of tests.
+    "kuttl.dev/", "chainsaw.kyverno.io/", "cli.kyverno.io/",
+)  # fmt: skip
 # Bundles have a configuration of scorecard among their tests.
 _NEVER_APPLIED = (*_TOOLS, "scorecard.operatorframework.io/")
 

@@ -57,23 +57,21 @@ from olmc.k8s.objects import MASK, OLM_GROUP, Rendered, may_hold_secrets, redact
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
-from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
+from olmc.review.check.lints import LintSubject, objects, olm_objects, publishing
 from olmc.review.check.lints import olm_objects as ineffective
-from olmc.review.check.packages import (
-    BundleNames,
-    bundle_repository,
-    dependent_parts,
-    folders_at,
-    package_tree,
-    tree_of,
-    without_folders,
-)
 from olmc.review.check.repository import (
+    BundleNames,
     CompiledRepository,
+    bundle_repository,
     cluster_findings,
     compile_repository,
+    dependent_parts,
+    folders_at,
     merged,
+    package_tree,
     repository_findings,
+    tree_of,
+    without_folders,
 )
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
@@ -260,7 +258,7 @@ LINTS: tuple[Lint, ...] = (
     objects.unknown_fields,
     objects.lost_keys,
     objects.missing_accounts,
-    permissions.dangerous,
+    objects.dangerous,
     publishing.openshift_releases,
     publishing.names,
     publishing.pruned_graphs,

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from olmc.compiler.model.cluster import CsvState, NamespacedName, Subscription
 from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.olm.facts import real_csvs
-from olmc.compiler.reconcile.diagnose import place_of, several_groups
+from olmc.compiler.reconcile.diagnose import group_way_out, place_of, several_groups, supported_modes
 from olmc.compiler.reconcile.unresolved import unread_csv
-from olmc.compiler.reconcile.ways_out import group_way_out, supported_modes
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.k8s.diagnostics import POSSIBLE, close_matches
 from olmc.k8s.lean import NamedTuple, regex

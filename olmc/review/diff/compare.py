@@ -76,6 +76,7 @@ from olmc.review.diff.noise import (
     derived_rights,
     is_certificate,
     metadata_without_noise,
+    without_defaults,
     without_derived,
     without_noise,
 )
@@ -103,7 +104,6 @@ from olmc.review.diff.permissions import (
     without_common,
 )
 from olmc.review.diff.related_risks import related_changes
-from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (

@@ -58,10 +58,9 @@ from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.object_set import RevisionBundle
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
-from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import DEPENDENCIES
 from olmc.targets.v1.single_extension import ExtensionOwner, extension_objects
-from olmc.targets.v1.status import ExtensionResult
+from olmc.targets.v1.status import ExtensionResult, release_of
 
 # What `olmc migrate --to olm-v1` changes in the files: the documents of OLM v0, and olmc.yaml.
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LEFT_RUNNING = "left running"
 """The outcome of an operator that nothing in the repository asks for any more: OLM does not uninstall."""
 FAILED_BEFORE = "failed before"
+RUNS_ON = "it runs on"
 MOVED = "moved"
 """The outcome of an operator that a ClusterExtension has taken over from OLM v0."""
 
@@ -167,7 +168,7 @@ def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) 
     is_done = outcome in ("unchanged", "installed", "upgraded", "recovered") and row.waits != HELD_BACK
     why = "" if is_done else in_short(row)
     if outcome in ("failing", LEFT_RUNNING) and _runs_on(row, before):
-        why = f"it runs on, but {why}"
+        why = f"{RUNS_ON}, but {why}"
     if outcome == "removed":
         why = f"Subscription {row.subscription} treats its plan as done, and OLM does not install again"
     return OperatorOutcome(

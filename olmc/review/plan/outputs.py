@@ -10,7 +10,7 @@ from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diff.crd_kinds import ABSENT, RISK, contrasted
+from olmc.review.diff.crd_kinds import ABSENT, RISK, Message, UntrustedText, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.html import FrontSection, PageLink
 from olmc.review.diff.html import as_html as difference_html
@@ -20,9 +20,8 @@ from olmc.review.diff.outputs import as_markdown as difference_markdown
 from olmc.review.diff.outputs import verdict as difference_verdict
 from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
-from olmc.review.plan.outcomes import FAILED_BEFORE, OperatorOutcome, PlannedInstall
-from olmc.review.plan.repair import DriftedObject
-from olmc.review.plan.verify import Verification
+from olmc.review.plan.outcomes import FAILED_BEFORE, RUNS_ON, OperatorOutcome, PlannedInstall
+from olmc.review.plan.repair import DriftedObject, Verification
 
 # Drift as lines and as data.
 
@@ -76,7 +75,11 @@ _LINES = (10, 12, 30)
 _WIDTH = 90
 """How much of a cause stands in the table; all of it is in section 2."""
 DRIFT = "Drift: differences between the cluster and the expected state before the change"
+_ABOVE = f"see “{HEADINGS[1]}”"
 _ENDLESS = 1 << 62
+# How a row ends that names the first of several causes.
+_MORE = regex(r" \(and \d+ more\)$")
+_WORD = regex(r"[\w.-]+")
 _REVIEW_WEIGHT = 8
 _APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
 _OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
@@ -90,8 +93,10 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     lines = [paint(f"{name or _sides(plan)}: {verdict(plan)}", "bold")]
     if not plan.is_empty:
         lines.append(paint(f"({f'{_sides(plan)}; ' if name else ''}{in_short(plan)})", "faint"))
+    olm = list(_olm_lines(plan))
+    short = referring(plan, olm if verbose else _cut(olm, _LINES[1]))
     sections: tuple[Iterable[str], ...] = (
-        _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, paint), _task_lines(plan)
+        _applied_lines(plan.applied), olm, _outcome_lines(short, paint), _task_lines(plan)
     )  # fmt: skip
     idle = [*_NOTHING]
     if any(row.extension for row in plan.operators):
@@ -152,6 +157,34 @@ def in_short(plan: Plan) -> str:
     return f"{', '.join(parts)}; result: {summary(plan.difference)}"
 
 
+def referring(plan: Plan, lines: Iterable[str]) -> Plan:
+    """Return the plan with a reference in place of each cause that its printed `lines` state in full."""
+    text = "\n".join(lines)
+    changes = tuple(
+        change._replace(message=_with_reference(change.message, text)) for change in plan.difference.changes
+    )
+    rows = tuple(row._replace(why=_referring(row.why, text)) for row in plan.operators)
+    return plan._replace(operators=rows, difference=plan.difference._replace(changes=changes))
+
+
+def _referring(why: str, text: str) -> str:
+    if not why or clean(why) in text:
+        return why and _ABOVE
+    head, _, cause = why.partition(", but " if why.startswith(RUNS_ON) else ": ")
+    cause = _MORE.sub("", cause)
+    return f"{head} ({_ABOVE})" if cause and clean(cause) in text else why
+
+
+def _with_reference(message: Message, text: str) -> Message:
+    """Return a message without the cause that it ends with if `text` has that; one that is cut in the middle has its
+    begin and its end there."""
+    match message:
+        case (*first, str(before), UntrustedText(cause)) if before.endswith(": "):
+            if all(clean(part) in text for part in cause.split(" … ")):
+                return (*first, f"{before.removesuffix(': ')} ({_ABOVE})")
+    return message
+
+
 def _cut(lines: Sequence[str], most: int) -> list[str]:
     if len(lines) <= most + 1:
         return list(lines)
@@ -190,12 +223,22 @@ def _olm_lines(plan: Plan) -> Iterator[str]:
             if install.message and install.message in problem.message and problem not in reported:
                 reported.add(problem)
                 yield f"    {_place(problem)}{clean(install.message)}"
+        for problem in plan.problems:
+            if problem not in reported and install.phase == "Failed" and _is_of(problem, install):
+                reported.add(problem)
+                yield f"    {_place(problem)}{clean(problem.message)}"
     for problem in plan.problems:
         if problem not in reported:
             first, *more = problem.message.split("\n")
             yield f"  {_place(problem)}{clean(first)}"
             yield from (f"    {clean(line)}" for line in more)
     yield from (f"  later: {clean(text)}" for text in plan.late)
+
+
+def _is_of(problem: Diagnostic, install: PlannedInstall) -> bool:
+    """Tell whether a problem names an operator that this plan was to bring: then the plan's failure has caused it."""
+    words = {word.strip(".") for word in _WORD.findall(problem.message)}
+    return install.namespace in words and any(after in words for _, after in install.hops)
 
 
 def _place(problem: Diagnostic) -> str:
@@ -278,16 +321,19 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
     name = subject(plan.difference)
     counts = "" if plan.is_empty else f"{f'{sides}: ' if name else ''}{in_short(plan)}\n\n"
     head = f"### {code(name) if name else sides}: {verdict(plan)}\n\n{counts}"
-    parts = _parts(plan)
-    review = difference_markdown(plan.difference, limit=_ENDLESS, is_part=True) if plan.difference.changes else ""
-    texts = [part.text for part in parts]
+    short = referring(plan, front_sections(plan)[1])
     space = limit - len(head)
-    needs = [*map(len, texts), len(review)]
-    if sum(needs) > space:
+    texts = [part.text for part in _parts(short)]
+    review = difference_markdown(short.difference, limit=_ENDLESS, is_part=True) if short.difference.changes else ""
+    if sum(map(len, texts)) + len(review) > space:
+        # Each part is cut by itself, so that none may refer to a line of another.
+        parts = _parts(plan)
+        review = difference_markdown(plan.difference, limit=_ENDLESS, is_part=True) if plan.difference.changes else ""
+        needs = [*(len(part.text) for part in parts), len(review)]
         given = shares(needs, [*(part.weight for part in parts), _REVIEW_WEIGHT], space)
         texts = [
-            text if len(text) <= most else _shortened_part(part, most)
-            for part, text, most in zip(parts, texts, given, strict=False)
+            part.text if len(part.text) <= most else _shortened_part(part, most)
+            for part, most in zip(parts, given, strict=False)
         ]
         review = (
             difference_markdown(plan.difference, limit=space - sum(map(len, texts)), is_part=True) if review else ""
@@ -437,8 +483,9 @@ _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
     """The page, with links to the `pages` beside it."""
+    short = referring(plan, front_sections(plan)[1])
     return difference_html(
-        plan.difference, tuple(_front(plan)), decision=verdict(plan), headline=in_short(plan), pages=pages
+        short.difference, tuple(_front(short)), decision=verdict(plan), headline=in_short(plan), pages=pages
     )
 
 

@@ -14,7 +14,12 @@ from olmc.compiler.render.webhooks import Pass
 from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.k8s.diagnostics import Report
 from olmc.targets.proposed.descoped import install_topology
-from olmc.targets.proposed.descoped.install_topology import descopable, descoped_rbac, with_operators_renamed
+from olmc.targets.proposed.descoped.install_topology import (
+    descopable,
+    descoped_rbac,
+    with_operators_renamed,
+    without_former_bindings,
+)
 from olmc.targets.proposed.operator_api.controller import followed, rewriting
 from olmc.targets.proposed.operator_api.installs import InitialInstalls, begin
 
@@ -45,6 +50,7 @@ def proposed(given: SettledInput, report: Report) -> TargetStage:
             report.add(finding)
         further = (descoped_rbac,)
         rewrites.append(with_operators_renamed)
+        settled = settled._replace(cluster=without_former_bindings(cluster, options))
     if given.begun is not None:
         found = followed(given.begun, settled.cluster, options)
         for finding in found.diagnostics:

@@ -52,7 +52,6 @@ from olmc.targets.v1.permissions import (
     without_fields,
     without_status,
 )
-from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import (
     NO_PACKAGE,
     ExtensionResolution,
@@ -70,6 +69,7 @@ from olmc.targets.v1.status import (
     merged_conditions,
     read_active,
     read_conditions,
+    release_of,
     served_content,
     stored_catalogs,
     written_status,

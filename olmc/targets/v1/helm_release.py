@@ -25,7 +25,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.strconv import quoted
 from olmc.targets.v1.api_server import CONFIGURATIONS, ApiServer
 from olmc.targets.v1.object_set import EXTENSION_KIND, PREFIX, is_kept, normal_form, owner_labels
-from olmc.targets.v1.validators import CLUSTER_SCOPED_KINDS
+from olmc.targets.v1.registry_bundle import CLUSTER_SCOPED_KINDS
 
 # https://github.com/helm/helm/blob/v3.21.1/pkg/releaseutil/kind_sorter.go#L31
 _PRIMARY = ("operator-sdk/primary-resource", "operator-sdk/primary-resource-type")

@@ -53,10 +53,15 @@ from olmc.targets.v1.object_set import (
     SET_KIND,
     Owner,
     RevisionBundle,
+    RevisionName,
+    Rollout,
+    archived_conditions,
     is_kept,
     object_set,
+    observed_phases,
     phases_of,
     revision_object,
+    roll_out,
 )
 from olmc.targets.v1.permissions import (
     GROUP,
@@ -76,13 +81,12 @@ from olmc.targets.v1.registry_bundle import (
     RegistryBundle,
     read_registry_bundle,
 )
-from olmc.targets.v1.releases import ControllerRelease
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog
-from olmc.targets.v1.revision_rollout import RevisionName, Rollout, archived_conditions, observed_phases, roll_out
 from olmc.targets.v1.single_extension import ExtensionOwner, chart_file, extension_objects
 from olmc.targets.v1.status import (
     ActiveRevision,
     Condition,
+    ControllerRelease,
     condition,
     is_stored,
     merged_conditions,

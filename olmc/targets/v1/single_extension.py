@@ -45,6 +45,7 @@ from olmc.targets.v1.object_set import (
     SET_KIND,
     SYSTEM_NAMESPACE,
     RevisionBundle,
+    applied_by_revision,
     is_kept,
     labelled,
     normal_form,
@@ -52,10 +53,8 @@ from olmc.targets.v1.object_set import (
     phases_of,
     revision_object,
 )
-from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
-from olmc.targets.v1.releases import release_of
-from olmc.targets.v1.revision_rollout import applied_by_revision
-from olmc.targets.v1.validators import CLUSTER_SCOPED_KINDS
+from olmc.targets.v1.registry_bundle import CLUSTER_SCOPED_KINDS, BundleError, RegistryBundle, read_registry_bundle
+from olmc.targets.v1.status import release_of
 
 _MEND = "Write in the bundle all that the API server requires: OLM v1 fills in nothing."
 _TYPED = frozenset(

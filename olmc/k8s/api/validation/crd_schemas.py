@@ -20,7 +20,6 @@ from olmc.k8s.api.validation.crd_internal import (
     whole_schemas,
 )
 from olmc.k8s.api.validation.field import FieldError, JsonText, Path, Struct
-from olmc.k8s.api.validation.ordinary_schemas import unusual_schemas
 from olmc.k8s.api.validation.structural_schema import (
     META_FIELDS,
     FieldPath,
@@ -31,6 +30,7 @@ from olmc.k8s.api.validation.structural_schema import (
     is_embedded,
     structural_errors,
     unusual_fields,
+    unusual_schemas,
 )
 from olmc.k8s.api.validation.webhooks import REVIEW_VERSIONS, has_no_certificate
 from olmc.k8s.lean import NamedTuple

@@ -7,11 +7,11 @@ from itertools import combinations
 from typing import Any, Literal
 
 from olmc.compiler.migration import Edit, Migration, carried_out, left_alone
-from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
+from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, by_kind, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import is_copy_by_metadata, real_csvs
+from olmc.compiler.olm.facts import csv_by_label, is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
@@ -24,6 +24,7 @@ from olmc.k8s.objects import (
     RBAC,
     RBAC_V1,
     KubernetesObject,
+    ObjectKey,
     PolicyRule,
     Rendered,
     Request,
@@ -347,18 +348,23 @@ def _retargeted(source: Source, targets: Sequence[str] | None) -> str:
 # R-DESCOPE-8).
 
 REQUIRED = "-required-perms"
+_BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 
 def descoped_rbac(world: RenderContext) -> Iterator[Rendered]:
     """A ClusterRole for every service account with `permissions`, and its bindings in the group's namespaces."""
-    for _, member in sorted(world.cluster.members.items()):
-        if member.group is None or member.group.problem or binds_itself(member, world.options):
+    yield from _required_rbac(world.cluster, world.options)
+
+
+def _required_rbac(cluster: Cluster, options: Options) -> Iterator[Rendered]:
+    for _, member in sorted(cluster.members.items()):
+        if member.group is None or member.group.problem or binds_itself(member, options):
             continue
         for account, permitted in _rules_by_account(member.csv).items():
-            role = required_role(world.profile, member.csv, account, permitted)
+            role = required_role(cluster.profile, member.csv, account, permitted)
             keys = ("spec", "install", "spec", "permissions")
             yield rendered(role, "descoped_rbac", "R-DESCOPE-4", member.csv.source, *keys)
-            for binding in _bindings(world, member, account, role["metadata"]["name"]):
+            for binding in _bindings(cluster, member, account, role["metadata"]["name"]):
                 yield rendered(binding, "descoped_rbac", "R-DESCOPE-8", member.csv.source, *keys)
 
 
@@ -376,7 +382,7 @@ def _rules_by_account(csv: Csv) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -> Iterator[KubernetesObject]:
+def _bindings(cluster: Cluster, member: CsvState, account: str, role: str) -> Iterator[KubernetesObject]:
     """One for the whole cluster if the group is global, else one in each of its namespaces that exists."""
     group, csv = member.group, member.csv
     if group is None or is_no_group(group):
@@ -385,16 +391,37 @@ def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": csv.namespace}],
         "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
     }
-    labels = {**managed_labels(True), **owner_labels(world.profile, csv.name, csv.namespace)}
+    labels = {**managed_labels(True), **owner_labels(cluster.profile, csv.name, csv.namespace)}
     if group.is_global:
         metadata = {"name": role, "labels": labels}
         yield {"apiVersion": RBAC_V1, "kind": "ClusterRoleBinding", "metadata": metadata, **body}
         return
     for target in group.targets:
         # The API server takes no RoleBinding into a namespace that is not there.
-        if target in world.cluster.namespaces:
+        if target in cluster.namespaces:
             metadata = {"name": role, "namespace": target, "labels": labels}
             yield {"apiVersion": RBAC_V1, "kind": "RoleBinding", "metadata": metadata, **body}
+
+
+def without_former_bindings(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster without the bindings of descoped operators that no longer exist, and those in namespaces that their
+    groups no longer target (R-DESCOPE-8)."""
+    candidates = {key for key, entry in cluster.objects.items() if _is_former_binding(cluster, key, entry.object)}
+    if not candidates:
+        return cluster
+    former = candidates - {entry.identity for entry in _required_rbac(cluster, options)}
+    return cluster._replace(objects=by_kind({k: entry for k, entry in cluster.objects.items() if k not in former}))
+
+
+def _is_former_binding(cluster: Cluster, key: ObjectKey, obj: KubernetesObject) -> bool:
+    """Whether OLM bound a ClusterRole for a CSV that has no such bindings by itself, or that a group judges."""
+    if key.group != RBAC or key.kind not in _BINDINGS or REQUIRED not in key.name:
+        return False
+    owner = csv_by_label(obj)
+    if owner is None or mapping(obj.get("roleRef")).get("name") != key.name:
+        return False
+    member = cluster.members.get(owner)
+    return member is None or (member.group is not None and not member.group.problem)
 
 
 class _Shipped(NamedTuple):
@@ -437,7 +464,7 @@ def _unneeded_bindings(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagno
     """R-DESCOPE-6."""
     accounts = csv.service_account_names
     for obj, source in shipped:
-        if obj.get("kind") in ("RoleBinding", "ClusterRoleBinding"):
+        if obj.get("kind") in _BINDINGS:
             yield rules.BINDING_REFUSED.finding(
                 at(source), csv=csv.name, kind=obj["kind"], name=_name(obj), account=accounts[0] if accounts else "…"
             )

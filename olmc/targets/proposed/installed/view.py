@@ -22,10 +22,11 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.k8s.yaml import dump_one
 from olmc.targets.proposed import rules
-from olmc.targets.proposed.installed.csv_origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
 from olmc.targets.proposed.installed.resources import (
     GROUP,
     INSTALLED,
+    NO_ORIGIN,
+    CsvOrigin,
     Listed,
     PackageOffer,
     PrintedColumn,
@@ -34,8 +35,10 @@ from olmc.targets.proposed.installed.resources import (
     first_called,
     offers,
     offers_in,
+    origins,
     stored,
     stored_in,
+    subscription_of,
     with_icons,
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.compiler.model.catalog import Candidate, ResolveRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, Operator
+from olmc.compiler.model.operators import CSV_KIND, Install, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import original_of
@@ -24,6 +24,7 @@ from olmc.compiler.rules.findings import reconcile as resolver_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
+    ACCOUNT,
     CRD_KIND,
     OLM_GROUP,
     KubernetesObject,
@@ -34,6 +35,7 @@ from olmc.k8s.objects import (
     labels_of,
     object_key,
     owner_references,
+    spec_of,
 )
 from olmc.k8s.yaml import at, locate, located
 from olmc.targets.proposed import rules
@@ -253,7 +255,8 @@ class OperatorStates(NamedTuple):
 
     `outcomes`: every Operator that the API server accepts; `installs`: all Installs, by name; `labels`: the component
     keys that objects get; `differing`: by Operator, the components that are not as they were resolved. `former`: the
-    keys that no Subscription is left to give.
+    keys that no Subscription is left to give. `earlier`: the applied Installs of earlier versions, which stay as the
+    record of their approvals; `abandoned`: the accounts of Installs that were replaced before anybody approved them.
     """
 
     cluster: Cluster
@@ -263,6 +266,8 @@ class OperatorStates(NamedTuple):
     differing: Mapping[str, tuple[ObjectKey, ...]]
     former: frozenset[str]
     diagnostics: tuple[Diagnostic, ...]
+    earlier: tuple[Install, ...] = ()
+    abandoned: frozenset[ObjectKey] = frozenset()
 
 
 def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> OperatorStates:
@@ -297,7 +302,19 @@ def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> Oper
     )
     labels = projected(cluster, keys, adopted, installs)
     former = (begun.former | set(keys_of(cluster, migrated))) - set(keys_of(after, after.subscriptions)) - keys
-    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, former, all_findings)
+    present = {each.install.name for each in installs}
+    replaced = [record for name, record in sorted(begun.records.items()) if name not in present]
+    earlier = tuple(record for record in replaced if _was_applied(record, options))
+    abandoned = (ObjectKey("", ACCOUNT, options.olm_namespace, each.name) for each in replaced if each not in earlier)
+    return OperatorStates(
+        after, outcomes, _by_name(installs), labels, differing, former, all_findings, earlier, frozenset(abandoned)
+    )
+
+
+def _was_applied(record: Install, options: Options) -> bool:
+    """Whether a state has an Install of an earlier version that was approved and applied."""
+    stored = options.state.objects.get(object_key(record.object)) if options.state is not None else None
+    return stored is not None and spec_of(stored.object).get("approval") == "Approved"
 
 
 def _by_name(installs: Iterable[InstallDecision]) -> tuple[InstallDecision, ...]:
@@ -335,6 +352,7 @@ def rewriting(
         keys = {component_key(outcome.operator.name, options): outcome.operator.name for outcome in found.outcomes}
         names = {outcome.operator.name for outcome in found.outcomes}
         left_out = set(_only_for_applying(found.installs)) if options.purpose == "apply" else set()
+        left_out |= found.abandoned
         gone = names | {key.removeprefix(COMPONENT_PREFIX) for key in found.former}
         kept = [
             _without_keys(each, found.former)
@@ -342,7 +360,8 @@ def rewriting(
             if not _is_v1_operator(each, gone) and each.identity not in left_out
         ]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
-        mine = labelled([*kept, *installs], found.labels, frozenset(keys))
+        earlier = [_rendered(each.object, each.source, "R-INSTALL-11") for each in found.earlier]
+        mine = labelled([*kept, *installs, *earlier], found.labels, frozenset(keys))
         homes = {name: copy.home for name, copy in world.cluster.copies.items()}
         mine = without_copies(mine, keys, homes)
         seen = [_with_crd_status(each, world.cluster) for each in mine]

@@ -182,9 +182,11 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
         options=options,
         labels=component_labels(install.object),
     )
-    if install.operator and _runs(content, setting.labels, manifests):
+    csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
+    if (install.operator or _is_generated(install, options)) and _runs(content, setting.labels, manifests):
         # What is there was approved once, and the cluster has it as it is, whatever the content says by now.
-        return begun._replace(judged=(*begun.judged, approved_before(install, content, setting)))
+        there = (*begun.judged, approved_before(install, content, setting))
+        return begun._replace(judged=there, installed=begun.installed | csvs)
     done = judged(install, content, setting)
     begun = begun._replace(judged=(*begun.judged, done))
     objects = (*done.made, *(content.raw if done.applied else ()))
@@ -196,8 +198,13 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
     begun = begun._replace(workspace=begun.workspace._replace(manifests=(*kept, *more)))
     if not done.applied:
         return begun
-    csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
     return begun._replace(steps=(*begun.steps, *content.steps), installed=begun.installed | csvs)
+
+
+def _is_generated(install: Install, options: Options) -> bool:
+    """Whether an Operator that the workspace no longer has left an Install in the state."""
+    key, state = object_key(install.object), options.state
+    return state is not None and key in state.objects and key not in state.applied
 
 
 def _runs(content: Resolved, labels: Mapping[str, str], manifests: Iterable[Manifest]) -> bool:
