@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from olmc.compiler.load.build_files import staged
 from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import KustomizationTree, SharedBases, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.policy_generators import GenerationError
 from olmc.compiler.load.unsaved import is_unsaved
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Location, Report, Source
@@ -58,10 +63,6 @@ def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -
 
     It is in the process group of its caller: who ends that ends the command as well.
     """
-    import subprocess  # takes its time to import, and few workspaces are built
-    import tempfile
-    import threading
-
     with (
         tempfile.TemporaryDirectory(prefix="olmc-build-") as folder,
         tempfile.TemporaryFile() as errors,
@@ -189,10 +190,6 @@ def _build_folder(tool: list[str], folder: Path) -> Output:
 
 def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
     """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
-    import tempfile
-
-    from olmc.compiler.load.build_files import staged
-    from olmc.compiler.load.policy_generators import GenerationError
 
     def built(folder: Path) -> str:
         output = _build_folder(tool, folder)

@@ -378,8 +378,6 @@ def _may_be_idle(request: CompileRequest, folder: Folder) -> bool:
 
 def installs_nothing(root: Path, folder: Folder) -> bool:
     """Whether a tree without bundles has no manifest, no catalog and nothing to build."""
-    from olmc.compiler.load.entries import has_kustomizations  # few workspaces have so many bundles
-
     reading = found_files()
     add_parts(root, folder, reading, Report())
     return not (reading.manifests or reading.catalogs or has_kustomizations(root, folder))

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import in_default_namespace
+from olmc.compiler.load.manifests import refusal
 from olmc.compiler.model.cluster import (
     ByNamespace,
     CatalogSource,
@@ -82,7 +83,6 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     is_whole = all(spec_of(crd).get(field) for field in ("group", "names", "versions"))
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
-    from olmc.compiler.load.manifests import refusal
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
@@ -239,8 +239,6 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
-    from olmc.compiler.load.manifests import refusal  # few objects are refused
-
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)

@@ -36,8 +36,10 @@ from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_render
 from olmc.review.diff.compare import compare, with_approval
 from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, meant_revision, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
+from olmc.review.plan import outputs
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
+from olmc.review.plan.outputs import as_html, in_short
 from olmc.review.plan.repair import DriftedObject, StateComparison, compare_state
 from olmc.targets.pipeline import compile
 
@@ -107,8 +109,6 @@ class PlanResult(NamedTuple):
 
     def __repr__(self) -> str:
         """Summarize the plan in one line."""
-        from olmc.review.plan.outputs import in_short
-
         return f"<PlanResult: {in_short(self.plan) if self.plan is not None else 'failed'}>"
 
 
@@ -227,16 +227,12 @@ def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compil
 
 def write(made: Plan, output: str, *, color: bool = False, verbose: bool = False) -> str:
     """Return a plan as text, with or without color, or as markdown, json or html."""
-    from olmc.review.plan import outputs
-
     match output:
         case "json":
             return outputs.as_json(made)
         case "markdown":
             return outputs.as_markdown(made)
         case "html":
-            from olmc.review.plan.outputs import as_html  # jinja2 takes long to import
-
             return as_html(made)
     return outputs.as_text(made, color=color, verbose=verbose)
 
