@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import olmc
 from olmc.cli.main import main
 from olmc.compiler.load import bundles as bundles_of_load
-from olmc.compiler.load import cached_catalogs
+from olmc.compiler.load import catalog_files
 from olmc.k8s.yaml import dump, dump_one
 
 OLMC = os.fspath(Path(olmc.__file__).parent)
@@ -129,7 +129,7 @@ def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
     looked for in the whole stream."""
     monkeypatch.delenv("OLMC_NO_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "xdg"))
-    monkeypatch.setattr(cached_catalogs, "WORTH_IT", 0)
+    monkeypatch.setattr(catalog_files, "WORTH_IT", 0)
     lines_run(*packages(tmp_path / "warm", 4), fine=(0, 1))
     work = []
     for count in (8, 16, 32):

@@ -48,9 +48,9 @@ from olmc.cli.options import (
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, json_text
+from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, clean, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
-from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import docs_url
 from olmc.review.explain.left_out import counted, note
@@ -140,8 +140,6 @@ def print_findings(
         aside += f", {amount} left out" if (amount := counted(left)) else ""
         clusters = [cluster for each in done for cluster in each.clusters]
         if clusters:
-            from olmc.review.explain.repository import clusters_as_text, in_short
-
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
         aside += _untold(done)
@@ -464,3 +462,30 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     else:
         print_findings(done, output, least, failing, show_secrets=opts.show_secrets)
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)
+
+
+_SHOWN = 6
+
+
+def in_short(clusters: Sequence[RepositoryCluster]) -> str:
+    """Return how many clusters and entries there are: `2 clusters with 9 entries`."""
+    named = sum(len(cluster.names) for cluster in clusters)
+    entries = len({path for cluster in clusters for path in cluster.paths})
+    listed = f"{entries} entr{'ies' if entries != 1 else 'y'}"
+    return f"{named} cluster{'s' * (named != 1)} with {listed}" if named else listed
+
+
+def clusters_as_text(clusters: Sequence[RepositoryCluster], *, verbose: bool) -> str:
+    """Return a line for each group of clusters with the same entries, and one for entries without a cluster; all
+    entries if it is `verbose`."""
+    most = len({path for cluster in clusters for path in cluster.paths}) if verbose else _SHOWN
+    lines = [
+        f"cluster{'s' * (len(cluster.names) != 1)} {', '.join(cluster.names)}: {join_limited(cluster.paths, most)}"
+        for cluster in clusters
+        if cluster.names
+    ]
+    named = {path for cluster in clusters if cluster.names for path in cluster.paths}
+    alone = list(dict.fromkeys(path for c in clusters if not c.names for path in c.paths if path not in named))
+    if alone:
+        lines.append(f"no cluster is named for: {join_limited(alone, most)}")
+    return "".join(f"{clean(line)}\n" for line in lines)

@@ -149,7 +149,7 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 
     Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
     """
-    from olmc.integrations.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
+    from olmc.integrations.pipelines.scaffolds import PlatformError, config_for, named_sources
 
     folder, scaffold, openshift, operatorhub = opts
     if openshift is not None and operatorhub:

@@ -99,7 +99,7 @@ def _explain_code(code: str) -> None:
 
 def _explain_word(word: str) -> None:
     """Print what a word of OLM means, with the rules that are about it."""
-    from olmc.review.rules.terms import all_names, rules_about, term_of, term_text
+    from olmc.review.explain.spec_text import all_names, rules_about, term_of, term_text
 
     term = term_of(word)
     rules = list(dict.fromkeys(rule for name in (term.names if term else (word,)) for rule in rules_about(name)))

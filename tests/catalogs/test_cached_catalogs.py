@@ -23,7 +23,7 @@ from olmc.compiler import cache
 from olmc.compiler.catalogs import loading
 from olmc.compiler.catalogs.content import content_value, served_candidates
 from olmc.compiler.catalogs.loading import load_catalog
-from olmc.compiler.load import cached_catalogs
+from olmc.compiler.load import catalog_files
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load, read_beside
 from olmc.compiler.model.catalog import Catalog
@@ -36,7 +36,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> cache.Cache:
     """An empty cache, which is used for catalogs of any size."""
     monkeypatch.delenv(cache.NO_CACHE)
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "xdg"))
-    monkeypatch.setattr(cached_catalogs, "WORTH_IT", 0)
+    monkeypatch.setattr(catalog_files, "WORTH_IT", 0)
     found = cache.user_cache()
     assert found is not None
     return found
@@ -133,7 +133,7 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.mark.process
 def test_small_catalogs_touch_nothing(workspace: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """No module of the cache is imported, nothing is hashed or looked for."""
-    monkeypatch.setattr(cached_catalogs, "WORTH_IT", 1_000_000)
+    monkeypatch.setattr(catalog_files, "WORTH_IT", 1_000_000)
     monkeypatch.setattr(cache, "user_cache", lambda: pytest.fail("the cache was asked"))
     read(workspace)
     assert not store.folder.exists()

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from olmc.cli.main import main
 from olmc.compiler.rules.findings.validation import CRD
 from olmc.compiler.rules.rulebook import spec_rules
+from olmc.review.explain.spec_text import all_names
 from olmc.review.rules.catalogue import all_rules
-from olmc.review.rules.terms import all_names
 
 
 def explained(code: str) -> tuple[int, str]:

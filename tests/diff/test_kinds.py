@@ -14,11 +14,13 @@ from bundles import PAIRS, pair_difference
 from test_algebra import CASES
 from test_settings import SIDES
 
+from olmc.k8s.objects import ObjectKey
 from olmc.review import diff
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
-from olmc.review.diff.outputs import as_json
+from olmc.review.diff.outputs import as_json, subject
 from olmc.review.diff.settings import Side
+from olmc.review.diff.version_kinds import UpgradePath, operator_upgraded
 
 MODULES = [import_module(f"{diff.__name__}.{module.name}") for module in iter_modules(diff.__path__)]
 # A kind counts once, also where another module imports it.
@@ -102,3 +104,18 @@ def test_details_are_whole() -> None:
             named = set(change.kind.fields) - {"severity", "old", "new"}
             assert len(named) == len(set(record["details"]) - {"old", "new"}), record
             assert record["kind"] in names
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "shown"),
+    [
+        ("lantern", "1.1.0", "lantern 1.0.0 → 1.1.0"),
+        ("community-harbour-machine-operator", "8.0.0", "community-harbour-machine-operator 1.0.0 → 8.0.0"),
+        ("l" * 60, "8" * 40, f"{'l' * 47}… 1.0.0 → {'8' * 29}…"),
+    ],
+)
+def test_a_long_package_leaves_the_versions_in_the_first_line(package: str, version: str, shown: str) -> None:
+    key = ObjectKey("operators.coreos.com", "ClusterServiceVersion", "harbour", "new")
+    change = operator_upgraded(key, package, "old", "new", "1.0.0", version, UpgradePath(), False, False, "")
+    side = Side("old", ())
+    assert subject(Difference(side, side, (change,), (), {}, 0)) == shown

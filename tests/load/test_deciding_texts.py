@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 from scenarios import write
 
-from olmc.compiler.load.git_attributes import checkout_effects
-from olmc.compiler.load.gitops_files import RepositoryFiles, ToolObject, TooManyPathsError, named_files, tool_objects
-from olmc.compiler.load.jsonnet import imports_of
+from olmc.compiler.load.deciding_files import checkout_effects
+from olmc.compiler.load.gitops_files import (
+    RepositoryFiles,
+    ToolObject,
+    TooManyPathsError,
+    imports_of,
+    named_files,
+    tool_objects,
+)
 
 IMPORTS = [
     ('import "a.jsonnet"', ["a.jsonnet"]),

@@ -248,7 +248,7 @@ WRITERS = """targets/v1/status.py compiler/olm/facts.py compiler/olm/naming.py c
     compiler/resolver/steps.py review/explain/provenance.py compiler/rules/findings/reconcile.py
     review/diff/compare.py review/diff/noise.py review/diff/operators.py review/diff/both_sides.py
     compiler/load/live_objects.py review/migrate/extension_losses.py review/plan/repair.py
-    review/check/validators/objects.py review/check/validators/findings.py review/rules/terms.py""".split()
+    review/check/validators/objects.py review/check/validators/findings.py review/explain/spec_text.py""".split()
 KEYS = re.compile(
     r"olm\.copiedFrom|olm\.operatorNamespace|olm\.owner\b|\bCOPIED_FROM\b|\bOWNER(_KIND|_NAMESPACE)?\b|\"\.v\""
 )

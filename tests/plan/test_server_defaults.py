@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import olmc
 from olmc.cli.main import main
-from olmc.review.diff.server_defaults import without_defaults
+from olmc.review.diff.noise import without_defaults
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 STRATEGY = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}

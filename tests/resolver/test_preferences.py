@@ -10,8 +10,15 @@ import pytest
 
 from olmc.compiler.resolver import resolve as solver
 from olmc.compiler.resolver.resolve import select
-from olmc.compiler.resolver.unsat import Oracle, conflict, indispensable
-from olmc.compiler.resolver.variables import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
+from olmc.compiler.resolver.variables import (
+    AppliedConstraint,
+    ConstraintKind,
+    ConstraintProblem,
+    Oracle,
+    applied,
+    conflict,
+    indispensable,
+)
 
 
 def holds(one: AppliedConstraint, true: frozenset[str]) -> bool:
@@ -116,7 +123,7 @@ def test_what_can_never_be_chosen_is_passed_over_without_the_sat_solver(monkeypa
     def unavailable(*_: object) -> Oracle:
         raise AssertionError("the SAT solver was asked")
 
-    monkeypatch.setattr("olmc.compiler.resolver.unsat.Oracle", unavailable)
+    monkeypatch.setattr("olmc.compiler.resolver.variables.Oracle", unavailable)
     found = select(ConstraintProblem(variables, ("anchor",)))
     assert [each.identifier for each in found.picked] == ["anchor", "older"]
 

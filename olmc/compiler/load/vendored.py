@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.catalogs.properties import pull_spec_problem, split_domain
 from olmc.compiler.load.bundles import read_bundle
-from olmc.compiler.load.cached_catalogs import known_texts, read_catalog
+from olmc.compiler.load.catalog_files import known_texts, read_catalog
 from olmc.compiler.load.files import Folder, read_bytes, read_text, scan_below
 from olmc.compiler.model.catalog import Catalog, LeftOutPackage
 from olmc.compiler.model.options import Indexing
@@ -23,7 +23,7 @@ from olmc.k8s.yaml import read
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.cached_catalogs import CatalogLoader
+    from olmc.compiler.load.catalog_files import CatalogLoader
 
 VENDOR_FOLDER = "vendor"
 MARK_FILE = ".gitattributes"

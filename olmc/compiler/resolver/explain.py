@@ -18,14 +18,15 @@ from olmc.compiler.resolver.resolve import (
     unmet_hint,
 )
 from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed, snapshot_of
-from olmc.compiler.resolver.unsat import ConflictBudget, indispensable
 from olmc.compiler.resolver.upgrade_path import upgrades
 from olmc.compiler.resolver.variables import (
     AppliedConstraint,
+    ConflictBudget,
     ConstraintKind,
     UnfinishedError,
     VariableSet,
     applied,
+    indispensable,
     installed_entry,
     problem_of,
     subscription_variable,

@@ -24,17 +24,19 @@ from olmc.compiler.resolver.predicates import (
     wording,
 )
 from olmc.compiler.resolver.snapshot import EXISTING, Entry, Snapshot, snapshot_of
-from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 from olmc.compiler.resolver.variables import (
     AppliedConstraint,
+    ConflictBudget,
     ConstraintKind,
     ConstraintProblem,
+    Oracle,
     ResolveError,
     UnfinishedError,
     VariableSet,
     add_existing,
     add_subscription,
     applied,
+    conflict,
     problem_of,
     subscription_variable,
 )
@@ -132,8 +134,6 @@ def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> So
 
 
 def _conflict(problem: ConstraintProblem, conflicts: int) -> tuple[str, ...]:
-    from olmc.compiler.resolver.unsat import ConflictBudget, conflict
-
     return conflict(applied(problem), ConflictBudget(conflicts))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -13,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler import cache
-from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.git_attributes import ATTRIBUTES_FILE
+from olmc.compiler.load.deciding_files import ATTRIBUTES_FILE, paths_above
 from olmc.compiler.load.kustomization import NAMES, is_remote, references
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.integrations.fleet.outputs import UNCHANGED, failed_result, packed, unpacked
@@ -482,8 +482,6 @@ def _keys(store: cache.Cache | None, tasks: Iterable[bytes]) -> list[str]:
 
 
 def _tool_state() -> str:
-    import shutil
-
     texts = []
     for name in ("kustomize", "kubectl", "helm"):
         path = shutil.which(name)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.cached_catalogs import CatalogTexts, read_catalog
+from olmc.compiler.load.catalog_files import CatalogTexts, read_catalog
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.entries import entries_to_choose
 from olmc.compiler.load.files import no_folder, read_text, scan
@@ -33,7 +33,7 @@ from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.cached_catalogs import CatalogLoader
+    from olmc.compiler.load.catalog_files import CatalogLoader
 
 # Places as editors count them, in units of UTF-16 mostly, and as olmc does, in characters; between them offsets.
 

@@ -235,7 +235,7 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
 
 # The verdict: the first line of a difference in every format.
 
-_SUBJECT_WIDTH, _MOST_ADVICE = 44, 2
+_PACKAGE_WIDTH, _VERSION_WIDTH, _MOST_ADVICE = 48, 30, 2
 _OF_CRDS = "compare your objects with the new schemas"
 _ADVICE: Mapping[str, str] = {
     "PhaseChanged": "make the new version work",
@@ -266,13 +266,20 @@ _ADVICE: Mapping[str, str] = {
 
 
 def subject(difference: Difference) -> str:
-    """Return the operator with both versions, "" where not exactly one operator is upgraded."""
+    """Return the operator with both versions, long names cut; "" where not exactly one operator is upgraded."""
     upgrades = [change for change in difference.changes if change.kind is operator_upgraded and not change.later]
     if len(upgrades) != 1:
         return ""
     values = upgrades[0].values
     old, new = values["old_version"] or values["old"], values["new_version"] or values["new"]
-    return clean(f"{values['package']} {old} → {new}")[:_SUBJECT_WIDTH]
+    return clean(
+        f"{_cut_end(values['package'], _PACKAGE_WIDTH)} {_cut_end(old, _VERSION_WIDTH)} → "
+        f"{_cut_end(new, _VERSION_WIDTH)}"
+    )
+
+
+def _cut_end(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def verdict(difference: Difference, space: int = 160, *, with_advice: bool = True) -> str:

@@ -105,7 +105,7 @@ def _unknown_way(path: UpgradePath, old: str, old_version: str) -> Message:
     if not parts:
         parts.append(("it neither replaces nor skips any version",))
     joined = [piece for part in parts for piece in (", and ", *part)][1:]
-    return ("; no path from one to the other: ", *joined, "; only its catalog could say more")
+    return ("; no path from one to the other: ", *joined, "; only its catalog may have one")
 
 
 def _way(path: UpgradePath) -> Message:

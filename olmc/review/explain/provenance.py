@@ -16,10 +16,18 @@ from olmc.compiler.olm.facts import (
     original_of,
 )
 from olmc.compiler.olm.naming import ALONGSIDE, binding_name, cluster_role_name, role_name
-from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unmet
+from olmc.compiler.reconcile.diagnose import (
+    failed_step,
+    group_way_out,
+    place_of,
+    plan_way_out,
+    replaces_in_plan,
+    rivals,
+    step_way_out,
+    unmet,
+)
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
-from olmc.compiler.reconcile.ways_out import group_way_out, plan_way_out, replaces_in_plan, step_way_out
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
 from olmc.k8s.diagnostics import Location, Place, StoredVersion, UnfitResource, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of

@@ -51,7 +51,7 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.review.diff.deltas import Delta, deltas
-from olmc.review.diff.server_defaults import is_default
+from olmc.review.diff.noise import is_default
 
 RESYNC = "at its next resync, which comes every 15 minutes"
 AT_ONCE = "at once, as it watches this"

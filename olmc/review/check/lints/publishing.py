@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.profiles.data import openshift
-from olmc.compiler.rules.findings import publishing as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.image_references import is_floating
 from olmc.k8s.api.restmapper import Crd, CrdVersion
 from olmc.k8s.diagnostics import Diagnostic
