@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, TypeVar
 
 from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings, say, wrong_usage
@@ -58,7 +59,6 @@ def do_each(
             take(number, work(order, one, timings))
         return
     import pickle  # of nobody but the own workers
-    from contextlib import closing
 
     from olmc.integrations.fleet.pool import run_tasks
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, wrong_usage
 from olmc.cli.declared import Decimal, PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import allow_empty_option, approve_option
+from olmc.compiler.load.workspace import empty_finding
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
@@ -117,8 +118,6 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
     if outcome is not None and outcome.is_empty and not opts.allow_empty:
-        from olmc.compiler.load.workspace import empty_finding  # most workspaces have something
-
         report.add(empty_finding(path))
     tell(tuple(report), path)
     if outcome is None:

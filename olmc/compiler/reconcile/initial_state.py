@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import in_default_namespace
+from olmc.compiler.load.manifests import refusal
 from olmc.compiler.model.cluster import (
     ByNamespace,
     CatalogSource,
@@ -38,7 +39,7 @@ from olmc.compiler.reconcile.operator_groups import (
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.api.validation.crds import creation_errors
-from olmc.k8s.diagnostics import Place, Report
+from olmc.k8s.diagnostics import Place, RefusedObject, Report
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
     CRD_KIND,
@@ -82,7 +83,6 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     is_whole = all(spec_of(crd).get(field) for field in ("group", "names", "versions"))
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
-    from olmc.compiler.load.manifests import refusal
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
@@ -239,12 +239,11 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
-    from olmc.compiler.load.manifests import refusal  # few objects are refused
-
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
-    place = locate(manifest.source, keys)
-    report.add(refusal(obj, place, where, problem))
+    finding = refusal(obj, locate(manifest.source, keys), where, problem)
+    cause = RefusedObject(obj["kind"], obj["metadata"]["name"], manifest.source, keys, problem)
+    report.add(finding.caused_by(cause))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

@@ -36,6 +36,7 @@ from olmc.compiler.resolver.variables import (
     add_existing,
     add_subscription,
     applied,
+    conflict,
     problem_of,
     subscription_variable,
 )
@@ -133,8 +134,6 @@ def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> So
 
 
 def _conflict(problem: ConstraintProblem, conflicts: int) -> tuple[str, ...]:
-    from olmc.compiler.resolver.variables import ConflictBudget, conflict
-
     return conflict(applied(problem), ConflictBudget(conflicts))
 
 

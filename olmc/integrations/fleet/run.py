@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -481,8 +482,6 @@ def _keys(store: cache.Cache | None, tasks: Iterable[bytes]) -> list[str]:
 
 
 def _tool_state() -> str:
-    import shutil
-
     texts = []
     for name in ("kustomize", "kubectl", "helm"):
         path = shutil.which(name)

@@ -310,7 +310,6 @@ def staged_beside(worker: WorkerFolders, digest: str, path: str) -> Path:
             shutil.rmtree(old, ignore_errors=True)
         partial = worker.folder / f"partial-{digest[:24]}"
         shutil.rmtree(partial, ignore_errors=True)
-        import json
 
         _lay_out(worker, json.loads((worker.blobs / digest).read_bytes()), partial, path.count("/") + 1)
         partial.rename(top)

@@ -42,7 +42,7 @@ from olmc.integrations.lsp.findings import (
     root_of,
     span_of,
 )
-from olmc.k8s.diagnostics import Fix, RuleTag, Severity
+from olmc.k8s.diagnostics import Fix, Location, RuleTag, Severity
 from olmc.k8s.lean import regex
 from olmc.version import __version__
 
@@ -378,8 +378,6 @@ def _word(text: str, offset: int) -> Span:
 
 def _locations(analysis: Analysis, places: Iterable[object], server: LanguageServer) -> Iterable[types.Location]:
     """The places in files as an editor wants them."""
-    from olmc.k8s.diagnostics import Location
-
     encoding = _encoding(server)
     for place in places:
         assert isinstance(place, Location)

@@ -8,7 +8,14 @@ from typing import Any, TypeVar
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+from ruamel.yaml.events import (
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.reader import Reader
 from ruamel.yaml.scanner import Scanner, ScannerError
@@ -471,8 +478,6 @@ def _of_line(at: int, line: str, *, is_first: bool) -> Disagreement | None:
 
 
 def _find_by_events(text: str, pure: bool) -> Disagreement | None:
-    from ruamel.yaml.events import DocumentStartEvent  # hardly any stream needs it
-
     borders = frozenset(separators(text))
 
     def find(starts: Iterable[Any]) -> Disagreement | None:

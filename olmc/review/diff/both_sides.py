@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from olmc.compiler.api import load
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.files import (
@@ -26,6 +26,7 @@ from olmc.compiler.load.files import (
     Folder,
     git_ignore_lines,
     ignore_lines,
+    is_bundle,
     read_bounded,
     read_text,
     scan,
@@ -74,6 +75,7 @@ from olmc.review.diff.premises import (
 )
 from olmc.review.diff.settings import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.review.explain.left_out import SettledCompilation
+from olmc.review.explain.provenance import APPROVAL
 
 # Renderings: a file, or a folder of files, with objects as they are, such as `olmc render` writes them.
 #
@@ -454,7 +456,6 @@ def _waits(before: _MadeSide, after: _MadeSide) -> bool:
     """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
     if before.side.settled is None and after.side.settled is None:
         return False
-    from olmc.review.explain.provenance import APPROVAL  # with the resolver
 
     known = before.state.objects if before.state is not None else {}
     was, now = (side.settled.cluster.plans if side.settled is not None else {} for side in (before.side, after.side))

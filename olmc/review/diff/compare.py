@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -55,6 +56,7 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.deltas import crd_changes, deltas, immutable_fields, path_text, same, without_paths
 from olmc.review.diff.extensions import (
     DiffExtension,
+    Folded,
     apis_by_owner,
     asked,
     bundle_upgrade,
@@ -188,7 +190,7 @@ def without_moved(operators: Mapping[NamespacedName, DiffOperator], moved: Moved
     return {name: each for name, each in operators.items() if NamespacedName(each.namespace, each.package) not in gone}
 
 
-def is_told(pair: Pair, moved: Moved) -> str:
+def part_of_move(pair: Pair, moved: Moved) -> str:
     """What an object is that comes or goes with a move and that needs no line of its own, "" for any other."""
     known, obj = pair.identity, pair.old or pair.new or {}
     if not moved.operators:
@@ -279,6 +281,89 @@ class Difference(NamedTuple):
         return sum(change.severity is severity for change in self.changes)
 
 
+class _FoldedChange(NamedTuple):
+    """A difference that nobody has to read; the reason is what counts of them are called."""
+
+    reason: str
+
+
+class _Comparison(NamedTuple):
+    """Two sides, and what several comparers need of them.
+
+    `before`, `after`: the operators. `kept_old`, `kept_new`: the objects that are compared, `pairs` each with its
+    predecessor; `folded`: the others. `starting`: workloads that only the new side installs. `hidden`: objects of
+    operators that only one side knows. With `formats`, the formats of another version of OLM count.
+    """
+
+    old: Side
+    new: Side
+    before: Mapping[NamespacedName, DiffOperator]
+    after: Mapping[NamespacedName, DiffOperator]
+    kept_old: list[KubernetesObject]
+    kept_new: list[KubernetesObject]
+    folded: tuple[Mapping[ObjectKey, Folded], Mapping[ObjectKey, Folded]]
+    starting: frozenset[ObjectKey]
+    names: Accounts
+    moved: Moved
+    pairs: Sequence[Pair]
+    hidden: frozenset[ObjectKey]
+    formats: bool
+
+    @classmethod
+    def of(cls, old: Side, new: Side, *, formats: bool) -> _Comparison:
+        before, after = operators(old.objects), operators(new.objects)
+        # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
+        (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
+        kept_old, kept_new, starting = _with_waiting(kept_old, kept_new, before, after)
+        names = accounts(before, after)
+        moved = moved_operators(before, after, old.objects, new.objects, new.installing)
+        pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
+        return cls(
+            old, new, before, after, kept_old, kept_new, (was_folded, now_folded), starting, names, moved, pairs,
+            of_unknown(old, new), formats,
+        )  # fmt: skip
+
+
+def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
+    """Compare who may do what; fold what OLM grants for CRDs and CSVs, and what installing a moved operator takes."""
+    (old, new), before, after = sides[:2], sides.before, sides.after
+    # Whatever kinds are not compared, who may do what is.
+    everything = (*sides.kept_old, *old.excluded), (*sides.kept_new, *new.excluded)
+    ours, theirs = without_common(*everything, before, after, sides.names)
+    # What a Role can't give depends on the CRDs.
+    ours, theirs = [*ours, *_crds(sides.kept_old)], [*theirs, *_crds(sides.kept_new)]
+    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), sides.names)
+    granted = derived_rights(sides.kept_old, before, old.manifests, sides.names)
+    reported, derived = without_derived(rights, granted, derived_rights(sides.kept_new, after, new.manifests))
+    yield from map(_FoldedChange, derived.elements())
+    for change, is_needed in without_installing(reported, sides.moved):
+        yield _FoldedChange(INSTALLER) if is_needed else change
+
+
+# A new comparer of sides is an entry here; objects are compared one by one in `_changes`.
+COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], ...] = (
+    lambda sides: setting_changes(sides.old, sides.new),
+    lambda sides: left_out_changes(sides.old, sides.new),
+    lambda sides: operator_changes(sides.old, sides.new, (without_moved(sides.before, sides.moved), sides.after)),
+    lambda sides: plan_changes(sides.old.objects, sides.new.objects),
+    lambda sides: bundle_changes(sides.old.bundle, sides.new.bundle, sides.new.objects),
+    lambda sides: assumption_changes(sides.old, sides.new),
+    lambda sides: catalog_changes(sides.old, sides.new),
+    lambda sides: bundle_upgrade(sides.old, sides.new),
+    _right_changes,
+    lambda sides: _format_changes(sides.pairs) if sides.formats else (),
+    lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
+    lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
+    lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
+)
+
+# Why an object that differs needs no line of its own, "" if it does; a new reason is an entry here.
+SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
+    lambda pair, sides: part_of_move(pair, sides.moved),
+    lambda pair, sides: "object of unknown operators" if pair.identity in sides.hidden and _is_one_sided(pair) else "",
+)
+
+
 def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False) -> Difference:
     """Everything that changed from one side to the other; nothing if they mean the same.
 
@@ -287,74 +372,34 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     """
     if not show_secrets:
         old, new = _without_secrets(old, new)
-    before, after = operators(old.objects), operators(new.objects)
-    # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
-    (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
-    kept_old, kept_new, starting = _with_waiting(kept_old, kept_new, before, after)
-    names = accounts(before, after)
-    moved = moved_operators(before, after, old.objects, new.objects, new.installing)
-    staying = without_moved(before, moved)
-    pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
-    changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
-    changes += (*operator_changes(old, new, (staying, after)), *plan_changes(old.objects, new.objects))
-    changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
-    changes += (*catalog_changes(old, new), *bundle_upgrade(old, new))
-    hidden = of_unknown(old, new)
-    # Whatever kinds are not compared, who may do what is.
-    ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
-    # What a Role can't give depends on the CRDs.
-    ours, theirs = [*ours, *_crds(kept_old)], [*theirs, *_crds(kept_new)]
-    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), names)
-    derived = derived_rights(kept_old, before, old.manifests, names), derived_rights(kept_new, after, new.manifests)
-    reported, noise = without_derived(rights, *derived)
-    for change, is_needed in without_installing(reported, moved):
-        if is_needed:
-            noise[INSTALLER] += 1
-        else:
-            changes.append(change)
-    changes += _format_changes(pairs) if formats else ()
-    changes += related_changes(pairs, kept_old, kept_new)
-    differing: list[Pair] = []
-    noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
-    unchanged = new.shared
-    changes = [change for change in changes if change.identity not in hidden]
+    sides = _Comparison.of(old, new, formats=formats)
+    changes: list[DiffChange] = []
+    noise: Counter[str] = Counter()
+    for found in (found for comparer in COMPARERS for found in comparer(sides)):
+        if isinstance(found, _FoldedChange):
+            noise[found.reason] += 1
+        elif found.identity not in sides.hidden:
+            changes.append(found)
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
-    crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
     values_read = value_sources((*old.objects, *new.objects))
-    makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
-    everybody = (*kept_old, *old.excluded), (*kept_new, *new.excluded)
-    everything = cache(
-        lambda: Rights(access(everybody[0], before, old.manifests), access(everybody[1], after, new.manifests))
-    )
-    admin = new.settled is not None and new.settled.cluster.profile.controller_is_admin
-    configured = frozenset(
-        (pair.identity.kind, pair.identity.name.rpartition("-")[0])
-        for pair in pairs
-        if pair.identity.kind in WEBHOOK_KINDS and pair.old is not None and pair.new is not None
-    )
-    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything, admin, configured)
-    for pair in map(without_books, pairs):
+    owners = _Owners.of(sides)
+    differing: list[Pair] = []
+    unchanged = new.shared
+    for pair in map(without_books, sides.pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
             pair = pair._replace(old=without_defaults(pair.old, pair.new))
-        of_move = is_told(pair, moved)
-        if of_move:
-            noise[of_move] += 1
+        reason = next(filter(None, (suppressor(pair, sides) for suppressor in SUPPRESSORS)), "")
+        if reason:
+            noise[reason] += 1
             continue
-        if pair.identity in hidden and (pair.old is None or pair.new is None):
-            noise["object of unknown operators"] += 1
-            continue
-        requested = new.requested.get(pair.identity)
-        if requested is not None and pair.old is not None and spec_of(requested) != spec_of(pair.new or {}):
-            changes += immutable_fields(
-                pair.old, requested
-            ).changes  # which the API server has refused, so it is not there
+        changes += _refused_changes(pair, new)
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
             unchanged += 1
             continue
         of_pair = list(_changes(pair, owners))
-        if pair.identity in starting and pair.new is not None:
+        if pair.identity in sides.starting and pair.new is not None:
             # OLM writes labels with the Deployment, which nothing has compared before.
             of_pair = [change for change in of_pair if not str(change.values.get("path", "")).startswith("metadata.")]
             of_pair.insert(0, _new_workload(pair.identity, with_template(pair.new)))
@@ -363,12 +408,24 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.
-        if of_pair or pair.identity in named or _grants_differ(pair, after):
+        if of_pair or pair.identity in named or _grants_differ(pair, sides.after):
             differing.append(pair)
         else:
             noise["role or binding" if pair.identity.group == RBAC else pair.identity.kind] += 1
     ordered = tuple(sorted(without_repetitions(changes), key=_order))
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
+
+
+def _refused_changes(pair: Pair, new: Side) -> Iterable[DiffChange]:
+    """The changes of immutable fields that the API server has refused, so that the object does not have them."""
+    requested = new.requested.get(pair.identity)
+    if requested is None or pair.old is None or spec_of(requested) == spec_of(pair.new or {}):
+        return ()
+    return immutable_fields(pair.old, requested).changes
+
+
+def _is_one_sided(pair: Pair) -> bool:
+    return pair.old is None or pair.new is None
 
 
 def with_approval(now: Difference, after: Difference) -> Difference:
@@ -437,6 +494,26 @@ class _Owners(NamedTuple):
     rights: Callable[[], Rights]
     admin: bool = False
     configured: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, sides: _Comparison) -> _Owners:
+        (old, new), before, after = sides[:2], sides.before, sides.after
+        old_makers = Makers.of(sides.kept_old, before, old.manifests)
+        new_makers = Makers.of(sides.kept_new, after, new.manifests)
+        everything = (*sides.kept_old, *old.excluded), (*sides.kept_new, *new.excluded)
+        rights = cache(
+            lambda: Rights(access(everything[0], before, old.manifests), access(everything[1], after, new.manifests))
+        )
+        configured = frozenset(
+            (pair.identity.kind, pair.identity.name.rpartition("-")[0])
+            for pair in sides.pairs
+            if pair.identity.kind in WEBHOOK_KINDS and not _is_one_sided(pair)
+        )
+        return cls(
+            old_makers, new_makers, sides.names, apis_by_owner(old.objects), apis_by_owner(new.objects),
+            extensions(new.objects), sides.moved.operators, rights,
+            new.settled is not None and new.settled.cluster.profile.controller_is_admin, configured,
+        )  # fmt: skip
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""

@@ -9,6 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
@@ -533,9 +536,6 @@ def pages(overview: Overview, plan: Callable[[Sequence[PageLink]], str] | None =
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined  # takes long to import
-    from markupsafe import Markup
-
     # What comes from the input is escaped by the templates, and what a terminal or a page would execute is made
     # visible.
     environment = Environment(
