@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from olmc.cli.options import (
     GivenInput,
     ProposedOptions,
     approve_option,
+    cluster_parts,
     compiled,
     fields_of,
     fixed_of,
@@ -24,8 +26,10 @@ from olmc.cli.options import (
     tell_idle,
     timings_of,
 )
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import rewrite
+from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, Report, Severity, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
@@ -33,6 +37,7 @@ from olmc.k8s.yaml import dump_one
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.migration import Migration
     from olmc.k8s.diagnostics import FileChange
 
 
@@ -245,17 +250,33 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     path, to, dry_run, steps, olm_version = opts
     has_version = is_given(ctx, "olm_version")
-    script = ""
-    if to == "olm-v1":
-        from olmc.review.migrate.to_extensions import migrate_to_extensions
+    if to != "olm-v1" and (steps or has_version):
+        wrong_usage("--steps and --olm-version are for --to olm-v1.")
+    parts = cluster_parts(ctx, path, {})
+    scripts: dict[str, str] = {}
 
-        done, _, script = migrate_to_extensions(path, olm_version if has_version else "")
-    else:
+    def migrate_part(request: CompileRequest, config: str) -> Migration:
+        if to == "olm-v1":
+            from olmc.review.migrate.to_extensions import migrate_to_extensions
+
+            made, _, script = migrate_to_extensions(request, olm_version if has_version else "", config)
+            title = clean(f"# {request.part.cluster.title}\n") if request.part is not None and script else ""
+            scripts[title] = script
+            return made
         from olmc.review.migrate.proposed import migrate as migrated
 
-        if steps or has_version:
-            wrong_usage("--steps and --olm-version are for --to olm-v1.")
-        done = migrated(path, "descoped" if to == "descoped" else "operators")
+        return migrated(request, "descoped" if to == "descoped" else "operators", config)
+
+    of_clusters = [part for part in parts if part is not None]
+    if of_clusters:
+        from olmc.review.migrate.repository import migrate_repository
+
+        done = migrate_repository(path, of_clusters, migrate_part)
+    else:
+        from olmc.review.migrate.proposed import config_text
+
+        done = migrate_part(CompileRequest(path), config_text(path))
+    script = "".join(chain.from_iterable(scripts.items()))
     # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from olmc.compiler.load.files import has_file, read_text
+from olmc.compiler.load.kustomization import NAMES
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.rules.findings import migration as rules
-from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity, Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import KubernetesObject
 from olmc.k8s.yaml import at, dump_one
@@ -145,7 +150,37 @@ class Edit(NamedTuple):
     apply: Callable[[Source], str]
 
 
-def carried_out(edits: Sequence[Edit]) -> tuple[FileChange, ...]:
+class EditableFiles(NamedTuple):
+    """Which files of a workspace can't be edited, with the reason, and which ones a kustomization names, so that they
+    have to stay even if no object is left in them."""
+
+    closed: Mapping[str, str] = MappingProxyType({})
+    named: frozenset[str] = frozenset()
+
+
+ALL_EDITABLE = EditableFiles()
+_EMPTIED = "# olmc migrate left no object here; the kustomization names this file.\n"
+
+
+def editable_files(root: Path, workspace: Workspace) -> EditableFiles:
+    """Find the files that have the objects of a workspace as they are applied; what a build changes is closed."""
+    texts: dict[str, str] = {}
+    closed: dict[str, str] = {}
+    for manifest in workspace.manifests:
+        path, text = manifest.source.path, manifest.source.text
+        if path not in texts:
+            is_inside = not path.startswith("../") and has_file(root, path)
+            texts[path] = (read_text(root, path, Report()) if is_inside else None) or ""
+        if not texts[path]:
+            closed[path] = f"{path} is outside of the folder that is migrated"
+        elif text != texts[path] and path.rpartition("/")[2] in NAMES:
+            closed[path] = f"{path} builds it from several files; edit them by hand"
+        elif text != texts[path]:
+            closed[path] = f"a build changes {path} before it is applied; edit the file and its patches by hand"
+    return EditableFiles(closed, frozenset(texts) & workspace.inputs.built)
+
+
+def carried_out(edits: Sequence[Edit], files: EditableFiles = ALL_EDITABLE) -> tuple[FileChange, ...]:
     """What edits make of the files, by path. Raises EditError.
 
     Each file is edited from its end, so that the numbers of documents stay right when others are taken out.
@@ -154,8 +189,11 @@ def carried_out(edits: Sequence[Edit]) -> tuple[FileChange, ...]:
     after: dict[str, str] = {}
     for edit in sorted(edits, key=lambda each: -each.source.document):
         path = edit.source.path
+        if path in files.closed:
+            raise EditError(files.closed[path])
         before.setdefault(path, edit.source.text)
         after[path] = edit.apply(edit.source._replace(text=after.get(path, edit.source.text)))
+    after |= {path: _EMPTIED for path, text in after.items() if not text and path in files.named}
     return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
 
 

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from scenarios import write
 
 import olmc
 from olmc.cli.main import main
 from olmc.review.migrate.extension_losses import differences
 from olmc.review.migrate.to_extensions import ExtensionMigration, MoveVerdict, migrate_to_extensions, reason_of
 
+needs_tool = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
+)
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/olmv1/migration"
 
 
@@ -301,13 +305,87 @@ def test_json_stays(fleet: Path) -> None:
     assert "tea.json" not in {changed.path for changed in done.migration.changes}
 
 
-def test_what_kustomize_builds_is_left_alone(fleet: Path) -> None:
-    """As by the other migrations."""
-    (fleet / "kustomization.yaml").write_text("resources: [tea.yaml, cluster.yaml]\n")
+@pytest.mark.process
+@needs_tool
+def test_what_kustomize_takes_as_it_is_moves(fleet: Path) -> None:
+    """The files of a kustomization change as those of a plain folder; a patch closes the file that it changes."""
     result = migrate(fleet, "--dry-run")
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert "kustomize builds this workspace" in result.stderr
+    plain = [part for part in result.stdout.split("diff --git ") if part.startswith("a/tea.yaml")]
+    kustomization = "resources: [tea.yaml, cluster.yaml]\n"
+    (fleet / "kustomization.yaml").write_text(kustomization)
+    result = migrate(fleet, "--dry-run")
+    built = [part for part in result.stdout.split("diff --git ") if part.startswith("a/tea.yaml")]
+    assert (result.exit_code, built) == (0, plain)
+    patch = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+    patch += "metadata: {name: kettle, namespace: tea}\nspec: {startingCSV: kettle.v1.0.0}\n"
+    (fleet / "kustomization.yaml").write_text(f"{kustomization}patches: [path: patch.yaml]\n")
+    (fleet / "patch.yaml").write_text(patch)
+    result = migrate(fleet, "--dry-run")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "kustomization.yaml builds it from several files; edit them by hand" in result.stderr
+    patch = "- {op: add, path: /spec/startingCSV, value: kettle.v1.0.0}\n"
+    (fleet / "kustomization.yaml").write_text(
+        f"{kustomization}patches: [{{path: patch.yaml, target: {{kind: Subscription}}}}]\n"
+    )
+    (fleet / "patch.yaml").write_text(patch)
+    assert "a build changes tea.yaml before it is applied" in migrate(fleet, "--dry-run").stderr
+
+
+@pytest.mark.process
+@needs_tool
+def test_a_file_without_objects_stays_for_its_kustomization(fleet: Path) -> None:
+    group, _, subscription = (fleet / "tea.yaml").read_text().partition("---\n")
+    (fleet / "group.yaml").write_text(group)
+    (fleet / "tea.yaml").write_text(subscription)
+    (fleet / "kustomization.yaml").write_text("resources: [group.yaml, tea.yaml, cluster.yaml]\n")
+    assert migrate(fleet).exit_code == 0
+    assert (fleet / "group.yaml").read_text().startswith("# olmc migrate left no object here")
+    assert olmc.compile(fleet).extensions[0].installed is not None
+
+
+def application(path: str, cluster: str) -> str:
+    source = f"{{repoURL: https://git.example.com/fleet.git, path: {path}}}"
+    return (
+        f"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {path.replace('/', '-')}-{cluster}}}\n"
+        f"spec:\n  source: {source}\n  destination: {{name: {cluster}}}\n"
+    )
+
+
+def repository(root: Path, *clusters: str) -> None:
+    """A repository with the tea of the fixture as the base of clusters, and its catalog and bundles for all of them."""
+    for folder in ("catalogs", "bundles"):
+        shutil.copytree(FIXTURE / folder, root / ("" if folder == "catalogs" else "shared") / folder)
+    write(root, {
+        "base/kustomization.yaml": "resources: [tea.yaml]\n",
+        "base/tea.yaml": (FIXTURE / "tea.yaml").read_text(),
+        "shared/cluster.yaml": (FIXTURE / "cluster.yaml").read_text(),
+    })  # fmt: skip
+    for name in clusters:
+        write(root, {
+            f"clusters/{name}/kustomization.yaml": "resources: [../../base]\n",
+            f"apps/{name}.yaml": f"{application('shared', name)}---\n{application(f'clusters/{name}', name)}",
+        })  # fmt: skip
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@needs_tool
+def test_the_root_of_a_repository_migrates_all_entries(tmp_path: Path) -> None:
+    """A file changes once, and only if it changes alike for all clusters that use it."""
+    repository(tmp_path / "one", "north", "south")
+    result = migrate(tmp_path / "one", "--dry-run")
+    changed = [line for line in result.stdout.splitlines() if line.startswith("diff --git")]
+    assert changed == [f"diff --git a/{path} b/{path}" for path in ("base/tea.yaml", "shared/cluster.yaml")]
+    repository(tmp_path / "other", "north", "south", "west")
+    root = tmp_path / "other"
+    patch = "[{path: patch.yaml, target: {kind: Subscription}}]"
+    write(root, {
+        "clusters/west/kustomization.yaml": f"resources: [../../base]\npatches: {patch}\n",
+        "clusters/west/patch.yaml": "- {op: add, path: /spec/startingCSV, value: kettle.v1.0.0}\n",
+    })  # fmt: skip
+    result = migrate(root, "--dry-run")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert ": base/tea.yaml would change for west as well, where" in result.stderr
 
 
 def test_bad_input_is_a_diagnostic(fleet: Path) -> None:

@@ -13,10 +13,18 @@ from typing import Literal
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.bundles import manifests_in_their_scope
 from olmc.compiler.load.config import CONFIG_FILE
-from olmc.compiler.load.files import has_file, read_text, scan
-from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.files import has_file, read_text
 from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.migration import Edit, Migration, carried_out, left_alone, with_settings
+from olmc.compiler.load.request import CompileRequest, request_of
+from olmc.compiler.migration import (
+    Edit,
+    EditableFiles,
+    Migration,
+    carried_out,
+    editable_files,
+    left_alone,
+    with_settings,
+)
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Diagnostic, FileChange, Report, Severity, Source
@@ -34,45 +42,37 @@ from olmc.targets.proposed.operator_api.preserved import RunningState, losses
 
 __all__ = ["migrate"]
 
-_BUILT = (
-    "kustomize builds this workspace, so its files are not what is applied, and other folders may use them; put what "
-    "`kustomize build` prints into a directory, migrate that, and carry the changes over"
-)
 
-
-def migrate(root: Path | str, to: Literal["descoped", "operators"]) -> Migration:
+def migrate(
+    root: CompileRequest | Path | str, to: Literal["descoped", "operators"], config: str | None = None
+) -> Migration:
     """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
 
-    What stops the compilation is among the remarks, and there are no changes then.
+    `config` is the text of olmc.yaml where it is not that of the file. What stops the compilation is among the remarks,
+    and there are no changes then.
     """
-    path = Path(root)
+    request = request_of(root)
     to_descoped = to == "descoped"
-    before = compile(path, descoped=True) if to_descoped else compile(path)
+    before = compile(request, descoped=True) if to_descoped else compile(request)
     if before.failed or before.settled is None:
         return Migration((), tuple(d for d in before.diagnostics if d.severity is Severity.ERROR))
     if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups
         return Migration((), ())
-    built = built_elsewhere(path)
-    if built is not None:
-        return Migration((), (built,))
+    files = editable_files(request.root, before.workspace)
     if to_descoped:
-        return _descoped(before, before.workspace)
-    return _to_operators(path, before, before.workspace)
+        return _descoped(before, before.workspace, files)
+    return _to_operators(before, before.workspace, files, config_text(request.root) if config is None else config)
 
 
-def built_elsewhere(root: Path) -> Diagnostic | None:
-    """The finding about a workspace whose files are not what is applied, None for any other."""
-    kustomization = kustomization_in(root, scan(root, Report()))
-    if kustomization is None:
-        return None
-    place = Source(kustomization.name, read_text(root, kustomization.name, Report()) or "")
-    return left_alone("everything", place, _BUILT)
+def config_text(root: Path) -> str:
+    """The text of olmc.yaml, "" without one."""
+    return (read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else "") or ""
 
 
-def _descoped(before: Compilation, workspace: Workspace) -> Migration:
+def _descoped(before: Compilation, workspace: Workspace, files: EditableFiles) -> Migration:
     """The changes that descope operators, with the permissions that come and go by them (R-DESCOPE-10)."""
     assert before.settled is not None
-    migration = migrate_to_descoped(before.settled.cluster)
+    migration = migrate_to_descoped(before.settled.cluster, files)
     if not migration.changes:
         return migration
     after = compile_workspace(changed_workspace(workspace, migration.changes), before.options, Report())
@@ -99,7 +99,7 @@ def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Wo
     return workspace._replace(manifests=manifests_in_their_scope(manifests, workspace.bundles.values(), report))
 
 
-def _to_operators(root: Path, before: Compilation, workspace: Workspace) -> Migration:
+def _to_operators(before: Compilation, workspace: Workspace, files: EditableFiles, config: str) -> Migration:
     """The changes that make Operators of those Subscriptions whose operators run on as they do (R-OPERATOR-13).
 
     Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
@@ -111,26 +111,26 @@ def _to_operators(root: Path, before: Compilation, workspace: Workspace) -> Migr
     remarks = list(plan.refused)
     moves = list(plan.moves)
     while moves:
-        refused = _unwritable(moves)
+        refused = _unwritable(moves, files)
         if not refused:
-            changes = carried_out([move.edit for move in moves])
+            changes = carried_out([move.edit for move in moves], files)
             approved = tuple(dict.fromkeys(entry for move in moves for entry in move.approvals))
             after = _with_operators(before, changed_workspace(workspace, changes), approved)
             refused = losses(_state(before), _state(after), moves)
             if not refused:
-                return _enabled(root, Migration(changes, tuple(remarks)), after, approved)
+                return _enabled(config, Migration(changes, tuple(remarks)), after, approved)
         remarks += _left(moves, refused)
         moves = [move for move in moves if move.name not in refused]
     return Migration((), tuple(remarks))
 
 
-def _unwritable(moves: Iterable[OperatorMove]) -> dict[NamespacedName, str]:
+def _unwritable(moves: Iterable[OperatorMove], files: EditableFiles) -> dict[NamespacedName, str]:
     """The Subscriptions whose documents olmc can't edit, with the reason."""
     hindrances: dict[NamespacedName, str] = {}
     edits: list[Edit] = []
     for move in moves:
         try:
-            carried_out([*edits, move.edit])
+            carried_out([*edits, move.edit], files)
             edits.append(move.edit)
         except EditError as error:
             hindrances[move.name] = str(error)
@@ -153,16 +153,13 @@ def _left(moves: Iterable[OperatorMove], reasons: Mapping[NamespacedName, str]) 
             yield left_alone(f"Subscription {move.name}", move.subscription.source, reasons[move.name])
 
 
-def _enabled(root: Path, migration: Migration, after: Compilation, approved: Sequence[str]) -> Migration:
+def _enabled(text: str, migration: Migration, after: Compilation, approved: Sequence[str]) -> Migration:
     """The migration with what olmc.yaml has to say for it; without that nothing would be installed any more."""
-    text = read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else ""
     try:
-        change = FileChange(
-            CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
-        )
+        change = FileChange(CONFIG_FILE, text, with_settings(text, lambda spec: settings_for(spec, approved)))
     except EditError as error:
         why = f"olmc.yaml has to say {SETTING}: true, and it can't be edited: {error}"
-        remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
+        remark = left_alone("everything", Source(CONFIG_FILE, text), why)
         return Migration((), (*migration.remarks, remark))
     accounts = [
         rules.INSTALL_ACCOUNT.finding(

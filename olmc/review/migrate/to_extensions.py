@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.config import CONFIG_FILE, read_config
-from olmc.compiler.load.files import has_file, read_text
-from olmc.compiler.migration import Edit, Migration, carried_out, left_alone, with_settings
+from olmc.compiler.load.config import CONFIG_FILE
+from olmc.compiler.load.request import CompileRequest, request_of
+from olmc.compiler.migration import (
+    Edit,
+    EditableFiles,
+    Migration,
+    carried_out,
+    editable_files,
+    left_alone,
+    with_settings,
+)
 from olmc.compiler.model.catalog import Candidate
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
@@ -40,7 +48,7 @@ from olmc.k8s.objects import (
     text,
     texts,
 )
-from olmc.k8s.yaml import at
+from olmc.k8s.yaml import at, read
 from olmc.k8s.yaml.edit import EditError, without_document
 from olmc.review.migrate.extension_losses import BothGenerations, belongs, copied_csvs, cutover, losses
 from olmc.review.migrate.extension_moves import (
@@ -52,7 +60,7 @@ from olmc.review.migrate.extension_moves import (
     cluster_catalog_object,
     plan_extensions,
 )
-from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
+from olmc.review.migrate.proposed import changed_workspace, config_text
 from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
@@ -119,16 +127,16 @@ def _has_no_use(
 
 
 def unwritable(
-    moves: list[ExtensionMove], workspace: Workspace, cluster: Cluster
+    moves: list[ExtensionMove], workspace: Workspace, cluster: Cluster, files: EditableFiles
 ) -> dict[NamespacedName, tuple[MoveReason, ...]]:
     """The Subscriptions whose documents olmc can't edit, or what goes with them, with the reason."""
     refused: dict[NamespacedName, tuple[MoveReason, ...]] = {}
     for move in moves:
         try:
-            carried_out(list(edits([move], workspace, cluster)))
+            carried_out(list(edits([move], workspace, cluster)), files)
         except EditError as error:
             place = at(move.subscription.source, "spec")
-            hint = "Write it in YAML, one object a document, and run olmc migrate again."
+            hint = "Write it in YAML, one object a document, as it is to be applied, and run olmc migrate again."
             refused[move.subscription.name] = (MoveReason("files", "R-V1-MIG-3", str(error), hint, place),)
     return refused
 
@@ -151,7 +159,7 @@ def _plans(moves: Iterable[ExtensionMove], cluster: Cluster) -> set[str]:
 
 
 def config_change(
-    root: Path, workspace: Workspace, moves: Iterable[ExtensionMove], cluster: Cluster, asked: str
+    text: str, workspace: Workspace, moves: Iterable[ExtensionMove], cluster: Cluster, asked: str
 ) -> tuple[tuple[FileChange, ...], list[Diagnostic]]:
     """What olmc.yaml has to say for the profile that was asked for, and what a patch can't do."""
     findings = []
@@ -159,16 +167,16 @@ def config_change(
         name, _ = catalog_for(key, cluster)
         if name != key.name and key.name in workspace.catalogs:
             hint = f"Rename catalogs/{key.name} to catalogs/{name}."
-            text = f"the content of ClusterCatalog {name} is looked for in catalogs/{name}"
-            findings.append(rules.BY_HAND.finding(None, text=text, hint=hint))
-    config = read_config(root, Report())
+            what = f"the content of ClusterCatalog {name} is looked for in catalogs/{name}"
+            findings.append(rules.BY_HAND.finding(None, text=what, hint=hint))
+    documents = read(CONFIG_FILE, text, Report())
+    config = spec_of(mapping(documents[0].value)) if documents else {}
     gone = _plans(moves, cluster)
     approved = [entry for entry in texts(config.get("approve")) if entry not in gone]
     settings: dict[str, Any] = {"olmVersion": asked} if asked not in ("", config.get("olmVersion")) else {}
     settings |= {"approve": approved} if approved != texts(config.get("approve")) else {}
     if not settings:
         return (), findings
-    text = (read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else "") or ""
     try:
         changed = with_settings(text, lambda _: settings)
         return ((FileChange(CONFIG_FILE, text, changed),) if changed != text else ()), findings
@@ -381,29 +389,33 @@ class ExtensionMigration(NamedTuple):
     steps: str = ""
 
 
-def migrate_to_extensions(root: Path | str, olm_version: str = "") -> ExtensionMigration:
+def migrate_to_extensions(
+    root: CompileRequest | Path | str, olm_version: str = "", config: str | None = None
+) -> ExtensionMigration:
     """The changes that make ClusterExtensions of Subscriptions, for the OLM v1 of a profile; nothing is written.
 
-    `olm_version` "" is what olmc.yaml says, or the newest. What stops the compilation is among the remarks.
+    `olm_version` "" is what olmc.yaml says, or the newest; `config` is the text of olmc.yaml where it is not that of
+    the file. What stops the compilation is among the remarks.
     """
-    path = Path(root)
-    before = compile(path)
+    request = request_of(root)
+    before = compile(request)
     if before.failed or before.settled is None:
         errors = tuple(d for d in before.diagnostics if d.severity is Severity.ERROR)
         return ExtensionMigration(Migration((), errors))
     if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups
         return ExtensionMigration(Migration((), ()))
-    built = built_elsewhere(path)
-    if built is not None:
-        return ExtensionMigration(Migration((), (built,)))
     options = before.options._replace(olm_version=olm_version or before.options.olm_version)
-    return _migrated(path, before, before.workspace, options, olm_version)
+    text = config_text(request.root) if config is None else config
+    # The accounts that a migration writes are all that count, also in a repository, where others may be elsewhere.
+    workspace = before.workspace._replace(is_of_repository=False)
+    return _migrated(request.root, before, workspace, options, olm_version, text)
 
 
 def _migrated(
-    root: Path, before: Compilation, workspace: Workspace, options: Options, asked: str
+    root: Path, before: Compilation, workspace: Workspace, options: Options, asked: str, config_before: str
 ) -> ExtensionMigration:
     assert before.settled is not None
+    files = editable_files(root, workspace)
     cluster, gates = before.settled.cluster, gates_of(options.olm_version)
     uses_account = release_of(options.olm_version).uses_account
     plan = plan_extensions(workspace, cluster, gates, [rendered.object for rendered in before.objects])
@@ -416,9 +428,9 @@ def _migrated(
     # Refusing one move changes what the others find in the cluster, their permissions above all, so all are judged anew
     # until nothing is refused and what was compiled is what will be written.
     for _ in range(_MOST_ROUNDS):
-        refused = unwritable(moves, workspace, cluster)
+        refused = unwritable(moves, workspace, cluster, files)
         if not refused:
-            changes = carried_out(list(edits(moves, workspace, cluster)))
+            changes = carried_out(list(edits(moves, workspace, cluster)), files)
             changed = with_catalogs(changed_workspace(workspace, changes), moves, cluster)
             after = compile_workspace(changed, options, Report())
             moves, refused = _judged(moves, before, after, options)
@@ -439,7 +451,7 @@ def _migrated(
     verdicts = tuple(sorted(_verdicts(moves, stays, lost, cluster), key=lambda verdict: verdict.subscription))
     remarks = [finding for verdict in verdicts for finding in _findings(verdict)]
     if moves:
-        config, config_findings = config_change(root, workspace, moves, cluster, asked)
+        config, config_findings = config_change(config_before, workspace, moves, cluster, asked)
         changes = (*changes, *config)
         remarks += (*_goes_with_v0(before, moves), *config_findings)
     steps = cutover(before, after, moves, gates) if moves else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any, Literal
 
-from olmc.compiler.migration import Edit, Migration, carried_out, left_alone
+from olmc.compiler.migration import ALL_EDITABLE, Edit, EditableFiles, Migration, carried_out, left_alone
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, by_kind, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
@@ -228,7 +228,7 @@ class _DescopePlan(NamedTuple):
     remove: tuple[InstalledCsv, ...]
 
 
-def migrate_to_descoped(cluster: Cluster) -> Migration:
+def migrate_to_descoped(cluster: Cluster, files: EditableFiles = ALL_EDITABLE) -> Migration:
     """The changes that descope the operators of a settled cluster, as far as that can be done without deciding."""
     edits: list[Edit] = []
     remarks: list[Diagnostic] = []
@@ -238,13 +238,13 @@ def migrate_to_descoped(cluster: Cluster) -> Migration:
         if plan is not None and not why:
             more = [*edits, *_edits(cluster, plan)]
             try:
-                carried_out(more)
+                carried_out(more, files)
                 edits = more
                 continue
             except EditError as error:
                 why = str(error)
         remarks.append(_operator_left_alone(package, found[0], why))
-    return Migration(carried_out(edits), tuple(remarks))
+    return Migration(carried_out(edits, files), tuple(remarks))
 
 
 def descopable(cluster: Cluster) -> frozenset[str]:
