@@ -415,6 +415,8 @@ def _below(each: OperatorStatus, reason: str, folder: str) -> Iterator[str]:
     cause = in_short(each)
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
+    if UNKNOWN in (each.waits, each.reason):
+        return  # the finding about the catalog has the way out, once for all of its Subscriptions
     if APPROVAL in (each.waits, each.reason) and each.operator:
         shown = f"`olmc status{folder} --approve-installs` shows the result"
         yield f"Put it into the workspace with spec.approval: Approved; {shown}."
