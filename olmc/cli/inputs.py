@@ -242,7 +242,8 @@ def findings_at(
                 target = Path(folder, str(number))
                 target.mkdir()
                 below = path.relative_to(top).as_posix()
-                place = write_tree(Revision(rev, below), target, report, may_be_absent=True)
+                extent = Extent(may_be_absent=True, by_package=True)
+                place = write_tree(Revision(rev, below), target, report, extent=extent)
                 found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
         except GitError as error:
             report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
@@ -275,7 +276,7 @@ def findings_of_changed_packages(
     root = inputs[0].root
     if len(inputs) > 1 or not inputs[0].is_plain or no_folder(root):
         return None
-    tree = scan_workspace(root)
+    tree = scan_workspace(root, by_package=True)
     if not has_many_packages(tree.folder):
         return None
     report = Report()
@@ -290,9 +291,9 @@ def findings_of_changed_packages(
             return None
         others = (*repository.rest.folder.walk(), *PATTERN_FILES)
         only = (*sorted(packages), *others) if len(others) < _MOST_NAMED else ()
-        extent = Extent(may_be_absent=True, only=only)
+        extent = Extent(may_be_absent=True, only=only, by_package=True)
         place = write_tree(Revision(rev, path.relative_to(top).as_posix()), Path(folder), report, extent=extent)
-        before = check(place, scan_workspace(place), packages) if place is not None else None
+        before = check(place, scan_workspace(place, by_package=True), packages) if place is not None else None
         return ChangedPackages(now, before.diagnostics) if before is not None else None
     return None
 

@@ -50,7 +50,7 @@ from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import served_candidates
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import Repository, repository_at
-from olmc.compiler.load.files import read_text, scan
+from olmc.compiler.load.files import no_folder, read_text, scan, scan_workspace
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.olm.naming import release_of
@@ -266,7 +266,8 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         fields["from_"] = ("git:HEAD",)
         if not _in_repository() and _has_nothing(inputs[0]):
             fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
-    repository = repository_at(inputs[0].root) if inputs[0].is_plain else None
+    tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
+    repository = repository_at(inputs[0].root, tree) if tree is not None and inputs[0].is_plain else None
     if repository is not None:
         raise SystemExit(_plan_repository(ctx, opts, repository, fields))
     options, begun = options_and_begun(
@@ -275,7 +276,8 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."
-        path = _planned_path(inputs[0], name, given, begun, timings)._replace(remedies=not opts.no_remedies)
+        path = _planned_path(inputs[0], name, given, begun, timings)
+        path = path._replace(request=path.request._replace(tree=tree), remedies=not opts.no_remedies)
         done, narrowing = _compile_cluster(path, options)
         root = None if path.is_staged else path.request.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)

@@ -11,7 +11,6 @@ from olmc.compiler.load.bundles import (
     PROJECT_FILE,
     in_default_namespace,
     inputs_of,
-    is_bundle,
     project_bundle,
     read_bundle,
     report_project,
@@ -27,7 +26,7 @@ from olmc.compiler.load.config import (
     read_config,
     read_lock,
 )
-from olmc.compiler.load.files import Folder, no_folder, read_text, scan, scan_workspace
+from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle, no_folder, read_text, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -72,6 +71,7 @@ class Compilation(NamedTuple):
     installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
     extensions: tuple[ExtensionOutcome, ...] = ()
+    tree: ScannedFolder | None = None
 
     @property
     def failed(self) -> bool:
@@ -168,9 +168,10 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     tree = request.tree if request.part is None else None
-    if tree is None and request.part is None and not no_folder(path):
+    by_package = request.without_idle_bundles
+    if (tree is None or narrowing is not None) and request.part is None and not no_folder(path):
         ignored = narrowing.ignored if narrowing is not None else ()
-        tree = scan_workspace(path, ignored, ignore_file=narrowing is None)
+        tree = scan_workspace(path, ignored, ignore_file=narrowing is None, known=tree, by_package=by_package)
     folder = tree.folder if tree is not None else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
@@ -184,8 +185,8 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         options, config = _bundle_options(tree.folder, request, report)
         options = _narrowed(options, request)
         if config.get("ignore") and narrowing is None:
-            rest = scan(path, Report(), ignored=tuple(config["ignore"]))
-            bundle_folder = _bundle_in(rest, Report()) or bundle_folder
+            rest = scan_workspace(path, tuple(config["ignore"]), known=tree)
+            bundle_folder = _bundle_in(rest.folder, Report()) or bundle_folder
         if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
             chosen = "certificates" in given or "certs" in config
             made = _bundle_of_target(request, bundle_folder, options, report, chosen, targets)
@@ -208,6 +209,7 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
         report_config(path, config, given, made.settled.cluster, made.workspace, report)
+    made = made._replace(tree=tree)
     return _without_suppressed(made, path, report, config)
 
 

@@ -35,6 +35,9 @@ _DIGITS = 19
 
 FILE_BYTES = Limit("FILE_BYTES", 256 * 1024 * 1024, "bytes", "a file, what stdin gives, or what another tool prints")
 FILES = Limit("FILES", 50_000, "files and folders", "a workspace, those below links counted again")
+BUNDLE_FILES = Limit(
+    "BUNDLE_FILES", 250_000, "files and folders", "a repository of bundles that is read package by package"
+)
 DEPTH = Limit("DEPTH", 100, "folders in each other", "a workspace")
 PATTERNS = Limit("PATTERNS", 5_000, "patterns of what is left out", "a workspace, of all its ignore files")
 REVISION = Limit("REVISION", 250_000, "files", "a revision of git, of which a folder may stand at many places")
@@ -61,8 +64,8 @@ CSV_BYTES = Limit(
 )
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (
-    FILE_BYTES, FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, CONFIG,
-    CONTAINERS, CSV_BYTES, FINDINGS,
+    FILE_BYTES, FILES, BUNDLE_FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL,
+    CONFLICTS, CONFIG, CONTAINERS, CSV_BYTES, FINDINGS,
 )  # fmt: skip
 """Those of what is compiled, in the order of the table."""
 

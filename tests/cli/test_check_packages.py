@@ -191,3 +191,67 @@ def test_parts_that_depend_on_each_other() -> None:
         BundleNames(frozenset({"c.v2"}), frozenset(), frozenset({"c"})),
     ]
     assert dependent_parts(parts) == [[0, 2], [1, 3]]
+
+
+LARGE = 40
+"""More files and folders than a package of the repository has, and fewer than all of them."""
+
+
+def beyond(output: str, variable: str = "OLMC_LIMIT_FILES") -> bool:
+    return "[OLMC124]" in output and f"{variable}=NUMBER" in output
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("committed")
+@pytest.mark.parametrize(
+    "arguments", [("check",), ("check", "--since", "HEAD"), ("status",), ("plan",), ("plan", "--from", "git:HEAD")]
+)
+def test_bundles_count_for_a_limit_of_their_own(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """These commands read the packages one by one, or none of them."""
+    monkeypatch.setattr("olmc.review.diff.git.LEAST_PACKAGES", 3)
+    whole = olmc(*arguments)
+    monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
+    done = olmc(*arguments)
+    assert (done.stdout, done.stderr, done.exit_code) == (whole.stdout, whole.stderr, whole.exit_code)
+    monkeypatch.setenv("OLMC_LIMIT_BUNDLE_FILES", "60")
+    assert beyond(olmc(*arguments).output, "OLMC_LIMIT_BUNDLE_FILES")
+
+
+@pytest.mark.usefixtures("committed")
+@pytest.mark.parametrize("arguments", [("render",), ("resolve",), ("diff", "git:HEAD", "."), ("rbac",)])
+def test_other_commands_read_all_bundles_at_once(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
+    done = olmc(*arguments)
+    assert done.exit_code == 3
+    assert beyond(done.output)
+
+
+@pytest.mark.parametrize("command", ["check", "status", "plan"])
+@pytest.mark.parametrize("name", ["a.yaml", "deploy/kustomization.yaml"])
+def test_a_repository_of_bundles_and_others_has_the_limit_of_a_workspace(
+    name: str, command: str, committed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then olmc reads all bundles at once."""
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "a"}}
+    add(committed, {name: json.dumps(manifest) if name == "a.yaml" else "resources: []\n"})
+    monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
+    done = olmc(command)
+    assert done.exit_code == 3
+    assert beyond(done.output)
+
+
+def test_files_beside_bundles_have_the_limit_of_a_workspace(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(committed, {f"operators/p1/notes/{number}.md": "" for number in range(LARGE)})
+    monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
+    for command in ("check", "status", "plan"):
+        assert beyond(olmc(command).output)
+
+
+def test_a_package_has_the_limit_of_a_workspace(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other packages are checked; `status` reads none of them."""
+    add(committed, {f"operators/p1/1.{number}.0/tests/{at}.md": "" for number in (0, 1) for at in range(LARGE // 2)})
+    monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
+    done = olmc("check", "--all", "-o", "json")
+    stopped = [each for each in json.loads(done.stdout)["findings"] if each["code"] == "OLMC124"]
+    assert [each["path"] for each in stopped] == ["operators/p1"]
+    assert olmc("status").exit_code == 0

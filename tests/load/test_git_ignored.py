@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from scenarios import write
 from small_files import loaded, namespace
 
 from olmc.cli.main import main
-from olmc.compiler.load.files import git_ignore_lines, spec_of
+from olmc.compiler.load.files import git_ignore_lines, scan_everything, scan_workspace, spec_of
 
 PATHS = ("a.yaml", "build/a.yaml", "sub/a.yaml", "sub/build/b.yaml", "sub/deep/a.yaml", "sub/deep/c.yaml")
 
@@ -80,3 +82,59 @@ def test_a_pattern_that_is_longer_than_any_path_is_no_pattern() -> None:
 def test_a_range_that_ends_before_it_begins_is_no_pattern(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"z-a|t-k|alpha"):
         spec_of([pattern])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {".gitignore": "build/\n"},
+        {"sub/.gitignore": "a.yaml\n"},
+        {".olmcignore": "c.yaml\n"},
+        {".github/a.yaml": "", "sub/.hidden/a.yaml": ""},
+        {"sub/deep/.hidden.yaml": ""},
+    ],
+)
+def test_a_scan_that_knows_an_earlier_one_is_the_same(more: dict[str, str], tmp_path: Path) -> None:
+    """Folders without anything special are not listed again, whatever the patterns of either scan are."""
+    root = write(tmp_path, {**{path: namespace("n") for path in PATHS}, **more})
+    patterns: tuple[tuple[str, ...], ...] = ((), ("a.yaml",), ("sub/",), ("!build/",))
+    scans = [(ignored, is_read) for ignored in patterns for is_read in (True, False)]
+    for ignored, is_read in scans:
+        known = scan_workspace(root, ignored, ignore_file=is_read)
+        for others, are_read in scans:
+            again = scan_workspace(root, others, ignore_file=are_read, known=known)
+            assert again == scan_workspace(root, others, ignore_file=are_read)
+        assert scan_everything(root, known=known) == scan_everything(root)
+
+
+def test_whole_folders_are_not_listed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write(tmp_path, {**{path: namespace("n") for path in PATHS}, ".github/a.yaml": ""})
+    known, listed = scan_workspace(root), list[Path]()
+    scandir = os.scandir
+
+    def list_folder(path: str) -> Iterator[os.DirEntry[str]]:
+        listed.append(Path(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", list_folder)
+    assert scan_workspace(root, ignore_file=False, known=known).folder == known.folder
+    assert scan_everything(root, known=known).folder("sub") == known.folder.folder("sub")
+    assert listed == [root, root, root / ".github"]
+
+
+def test_folders_behind_links_are_listed_again(tmp_path: Path) -> None:
+    """Which links count depends on the folders that a scan has seen."""
+    root = write(tmp_path, {path: namespace("n") for path in PATHS})
+    (root / "link").symlink_to("sub")
+    known = scan_workspace(root)
+    assert not known.whole
+    assert scan_workspace(root, known=known) == known
+
+
+def test_a_scan_that_knows_an_earlier_one_counts_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write(tmp_path, {path: namespace("n") for path in PATHS})
+    known = scan_workspace(root)
+    monkeypatch.setenv("OLMC_LIMIT_FILES", "5")
+    assert scan_workspace(root, known=known) == scan_workspace(root)
+    assert scan_workspace(root, known=known).is_cut

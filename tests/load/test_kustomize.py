@@ -5,15 +5,18 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scenarios import write
 
 import olmc
 from olmc.compiler.load import kustomize
+from olmc.compiler.load.entries import repository_at
+from olmc.compiler.load.repository import build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
-from olmc.compiler.model.options import Purpose
+from olmc.compiler.model.options import Options, Purpose
 from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED, Workspace
 from olmc.k8s.diagnostics import Report
 
@@ -191,3 +194,26 @@ def test_a_subscription_that_is_refused_is_shown_in_reviews_alone(
         "Subscription beacon would be refused: spec.channel: 4.11 is a number, not a text; put it in quotes"
     ]
     assert done.findings
+
+
+@needs_tool
+@pytest.mark.process
+def test_entries_read_their_common_base_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": SUBSCRIPTION}
+    overlays = {f"overlays/{number}/kustomization.yaml": "resources: [../../base]\n" for number in range(3)}
+    root = write(tmp_path, {**files, **overlays})
+    repository = repository_at(root)
+    assert repository is not None
+    opened = list[Path]()
+    read_text = Path.read_text
+
+    def read(path: Path, *arguments: Any, **options: Any) -> str:
+        opened.append(path.relative_to(root.resolve()) if path.is_relative_to(root.resolve()) else path)
+        return read_text(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", read)
+    built = build_repository(repository, Options())
+    assert [len(part.contents[0].found.manifests) for part in built.parts] == [1, 1, 1]
+    assert {part.contents[0].found.manifests[0].source.path for part in built.parts} == {"base/a.yaml"}
+    assert opened.count(Path("base/a.yaml")) == 1
+    assert opened.count(Path("base/kustomization.yaml")) == 1

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, no_folder, read_text, scan_everything
+from olmc.compiler.load.files import (
+    MAX_FILE_BYTES,
+    Folder,
+    ScannedFolder,
+    is_file,
+    no_folder,
+    read_text,
+    scan_everything,
+)
 from olmc.compiler.load.gitops_files import all_texts, imports_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import (
@@ -36,7 +44,7 @@ _NAMES = {
     **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"), "helmfile"),
     **dict.fromkeys(("jsonnetfile.json", "jsonnetfile.lock.json"), "Jsonnet"),
 }  # fmt: skip
-_ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
+_JSONNET = (".jsonnet", ".libsonnet")
 _HELMFILES = "helmfile.d"
 _LIBRARIES = ("", "lib", "vendor")
 """Where tools for Jsonnet look for what is imported, in each folder above."""
@@ -94,9 +102,11 @@ class BuildTree(NamedTuple):
                 yield self.joined(folder, text.partition("=")[2])
 
 
-def build_tree(root: Path) -> BuildTree:
-    """The files at any depth of a folder, whatever patterns name; none where there is no folder."""
-    folders = {folder.path: folder for folder in _folders(scan_everything(root))} if not no_folder(root) else {}
+def build_tree(root: Path, known: ScannedFolder | None = None) -> BuildTree:
+    """The files at any depth of a folder, whatever patterns name; none where there is no folder. `known` is an earlier
+    scan of it."""
+    whole = scan_everything(root, known=known, by_package=True) if not no_folder(root) else None
+    folders = {folder.path: folder for folder in _folders(whole)} if whole is not None else {}
     files = {folder.join(name): False for folder in folders.values() for name in folder.files}
     files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
     linked = (folder.join(name) for folder in folders.values() for name in (*folder.followed, *folder.links))
@@ -131,9 +141,9 @@ def build_files(tree: BuildTree, inputs: Inputs) -> dict[str, BuildFile]:
 def builder(path: str) -> str:
     """The tool that builds a folder by a file, "" if it is no such file."""
     folder, _, name = path.rpartition("/")
-    if folder.rpartition("/")[2] == _HELMFILES:
+    if folder.endswith(_HELMFILES) and folder.rpartition("/")[2] == _HELMFILES:
         return "helmfile"
-    return _NAMES.get(name, "") or next((tool for end, tool in _ENDS.items() if name.endswith(end)), "")
+    return _NAMES.get(name, "") or ("Jsonnet" if name.endswith(_JSONNET) else "")
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:

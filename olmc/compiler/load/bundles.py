@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.catalogs.properties import provided_apis
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.files import MANIFESTS, METADATA, Folder, is_bundle, read_text
 from olmc.compiler.load.manifests import missing_name, without_duplicates
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
@@ -193,12 +193,6 @@ PROJECT_FILE = "PROJECT"
 """The file by which operator-sdk knows its projects; see olmc/compiler/load/bundles.py."""
 
 CATALOGS_FOLDER = "catalogs"
-MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
-
-
-def is_bundle(folder: Folder) -> bool:
-    """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
-    return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
 LEAST_PACKAGES = 16

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
+from olmc.compiler.load.files import Folder, git_ignore_lines, has_file, ignore_lines, read_text, spec_of
 from olmc.compiler.load.json_schema import problems
 from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, PlatformGroup, Proxy
 from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
@@ -134,9 +134,10 @@ def indexing_from(config: Mapping[str, Any]) -> Indexing:
     return Indexing(config.get("bundleEdges") or "replaces", bool(config.get("enableAlpha")))
 
 
-def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
-    """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself."""
-    ignored = (*git_ignore_lines(root), *(config.get("ignore") or ()), *ignore_lines(root))
+def narrowing_of(root: Path, config: Mapping[str, Any], folder: Folder | None = None) -> Narrowing:
+    """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself; `folder` is its tree, if it
+    was scanned."""
+    ignored = (*git_ignore_lines(root, folder), *(config.get("ignore") or ()), *ignore_lines(root))
     include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
     return Narrowing(ignored, include, exclude, config.get("for"))
 

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from olmc.compiler.load.build_files import BuildFile, BuildTree, build_files, build_tree
 from olmc.compiler.load.bundles import PROJECT_FILE
-from olmc.compiler.load.files import fits_parts, read_text
+from olmc.compiler.load.files import ScannedFolder, fits_parts, read_text
 from olmc.compiler.load.gitops_files import (
     RepositoryFiles,
     ToolObject,
@@ -352,12 +352,13 @@ class ToolFiles(NamedTuple):
     deciders: Deciders = Deciders({})
 
 
-def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str]) -> ToolFiles:
+def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str], known: ScannedFolder | None = None) -> ToolFiles:
     """The files in a folder on which the results of tools depend, and that olmc does not compile.
 
-    `inputs` are what was compiled, `texts` the texts of manifests by their paths, as far as they are known.
+    `inputs` are what was compiled, `texts` the texts of manifests by their paths, as far as they are known,
+    and `known` an earlier scan of the folder.
     """
-    tree = build_tree(root)
+    tree = build_tree(root, known)
     unread = (path for path, is_link in tree.files.items() if path.endswith(SUFFIXES) and not is_link)
     objects, texts = [*tool_objects(texts.items())], dict(texts)
     for path in unread:

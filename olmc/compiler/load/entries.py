@@ -11,9 +11,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.charts import charts_of_operators, outside_of_charts, read_chart
-from olmc.compiler.load.files import Folder, has_file, no_folder, read_text, scan
+from olmc.compiler.load.files import (
+    Folder,
+    ScannedFolder,
+    has_file,
+    is_bundle,
+    no_folder,
+    read_text,
+    scan,
+    scan_workspace,
+)
 from olmc.compiler.load.kustomization import (
     NAMES,
     PART_FIELDS,
@@ -288,11 +297,14 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
 
 
-def repository_at(root: Path) -> Repository | None:
-    """Read the repository at `root` with its entries, None for a workspace."""
+def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository | None:
+    """Read the repository at `root` with its entries, None for a workspace; `tree` is its tree, if it was scanned."""
     if no_folder(root):
         return None
-    folder = scan(root, Report())
+    tree = tree if tree is not None else scan_workspace(root, by_package=True)
+    folder = tree.folder
+    if tree.beyond:
+        return None  # only a repository of bundles is read then
     if kustomization_in(root, folder) is not None or is_bundle(folder):
         return None
     entries = entries_to_choose(root, folder)

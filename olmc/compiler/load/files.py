@@ -14,6 +14,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -26,7 +27,7 @@ from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, did_you_mean
 from olmc.k8s.diagnostics import closest as closest_of
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
+from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.rules import TOO_LARGE, too_large
 
@@ -200,11 +201,20 @@ class Folder(NamedTuple):
     def walk(self) -> Iterator[str]:
         """All files at any depth, relative to the root, in the order of `in_walk_order`."""
         if not self.folders:
-            yield from map(self.join, self.files)
+            start = f"{self.path}/" if self.path else ""
+            yield from [start + name for name in self.files]
             return
         below = {folder.path: folder for folder in self.folders}
         for path in sorted((*map(self.join, self.files), *below), key=os.fsencode):
             yield from below[path].walk() if path in below else (path,)
+
+
+MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
+
+
+def is_bundle(folder: Folder) -> bool:
+    """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
+    return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
 def in_walk_order(path: str) -> list[bytes]:
@@ -252,12 +262,25 @@ def mode_of(path: Path) -> int:
         return 0
 
 
+class WholeFolder(NamedTuple):
+    """A folder whose tree has all that is there: no link, no hidden folder, no `.gitignore` and no ignored path at any
+    depth. `number`: how many files and folders are below it, `in_bundles` how many of these are in bundles."""
+
+    folder: Folder
+    number: int
+    in_bundles: int
+
+
 class ScannedFolder(NamedTuple):
-    """The tree of a workspace, the patterns of its olmc.yaml that it was scanned with, and what was reported."""
+    """The tree of a workspace, the patterns of its olmc.yaml that it was scanned with, and what was reported; `whole`
+    are the topmost folders that a scan with other patterns need not list again. `beyond`: the path with which there are
+    more files and folders than a workspace may have, "" if there are not; only a repository of bundles is read then."""
 
     folder: Folder
     ignored: tuple[str, ...] = ()
     found: tuple[Diagnostic, ...] = ()
+    whole: tuple[WholeFolder, ...] = ()
+    beyond: str = ""
 
     @property
     def is_cut(self) -> bool:
@@ -265,18 +288,45 @@ class ScannedFolder(NamedTuple):
         return any(diagnostic.code == TOO_LARGE.code for diagnostic in self.found)
 
 
-def scan_workspace(root: Path, ignored: tuple[str, ...] = (), *, ignore_file: bool = True) -> ScannedFolder:
-    """The tree below `root`, as `scan` returns it, with what `scan` reports."""
+def scan_workspace(
+    root: Path, ignored: tuple[str, ...] = (), *, ignore_file: bool = True, known: ScannedFolder | None = None,
+    by_package: bool = False,
+) -> ScannedFolder:  # fmt: skip
+    """The tree below `root` without hidden folders and without what `.gitignore`, at any depth, `ignored` and
+    `.olmcignore` name; the last pattern that fits a path counts.
+
+    Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
+    that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts. `known` is an
+    earlier scan of the same root. `by_package`: the caller reads a repository of bundles package by package, or without
+    its bundles, so what is in them counts for a limit of its own.
+    """
     report = Report()
-    folder = scan(root, report, ignored=ignored, ignore_file=ignore_file)
-    return ScannedFolder(folder, ignored, tuple(report.found))
+    own = tuple(_usable_lines(root, report))
+    patterns = (*ignored, *own) if ignore_file else ignored
+    home, seen = root.resolve(), _Seen(known, by_package=by_package)
+    how = _Scan(root, home, None, report, seen, lines=patterns, git_lines=() if ignore_file else None)
+    spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
+    folder = _scan(how._replace(spec=spec), "", frozenset({str(home)}))
+    # Behind links it depends on the folders that a scan has seen where it looks.
+    whole = tuple(seen.whole.values()) if not seen.has_links else ()
+    return ScannedFolder(folder, ignored, tuple(report.found), whole, seen.beyond)
 
 
 class _Seen:
     """What a scan has come upon: the real folders, how many files and folders there are and may be, how many patterns
-    and how much was done with them, and the limit that it met."""
+    and how much was done with them, and the limit that it met; which folders are whole, and which ones an earlier scan
+    knows to be, and whether there are links; how many files and folders are in bundles, if these have a limit of their
+    own, and the path beyond the limit of a workspace."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: ScannedFolder | None = None, *, by_package: bool = False) -> None:
+        self.by_package = by_package
+        self.in_bundles = 0
+        self.beyond = ""
+        self.beyond_known = known.beyond if known is not None else ""
+        self.most_together = BUNDLE_FILES.most if by_package else FILES.most
+        self.known = {each.folder.path: each for each in known.whole} if known is not None else {}
+        self.whole: dict[str, WholeFolder] = {}
+        self.has_links = False
         self.folders: set[str] = set()
         self.number = 0
         self.most = FILES.most
@@ -284,6 +334,23 @@ class _Seen:
         self.patterns = 0
         self.effort = 0
         self.limit: Limit | None = None
+
+    def limit_of_number(self) -> Limit | None:
+        """The limit that the files and folders are beyond."""
+        if self.number - self.in_bundles > self.most:
+            return FILES
+        return BUNDLE_FILES if self.number > self.most_together else None
+
+    def take(self, known: WholeFolder) -> bool:
+        """Count a folder as an earlier scan has it; False where that may be beyond a limit."""
+        number, in_bundles = self.number + known.number, self.in_bundles + (known.in_bundles if self.by_package else 0)
+        if self.limit is not None or number - in_bundles > self.most or number > self.most_together:
+            return False
+        self.number, self.in_bundles = number, in_bundles
+        self.whole[known.folder.path] = known
+        if number > self.most:
+            self.beyond = self.beyond or self.beyond_known or known.folder.path
+        return True
 
 
 class _Scan(NamedTuple):
@@ -303,25 +370,19 @@ class _Scan(NamedTuple):
 
 
 def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True) -> Folder:
-    """The tree below `root` without hidden folders and without what `.gitignore`, at any depth, `ignored` and
-    `.olmcignore` name; the last pattern that fits a path counts.
-
-    Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
-    that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts.
-    """
-    own = tuple(_usable_lines(root, report))
-    patterns = (*ignored, *own) if ignore_file else ignored
-    home = root.resolve()
-    how = _Scan(root, home, None, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
-    spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
-    return _scan(how._replace(spec=spec), "", frozenset({str(home)}))
+    """The tree as `scan_workspace` has it; the report gets what it finds."""
+    tree = scan_workspace(root, ignored, ignore_file=ignore_file)
+    report.found.extend(tree.found)
+    return tree.folder
 
 
-def scan_everything(root: Path, path: str = "") -> Folder:
+def scan_everything(
+    root: Path, path: str = "", known: ScannedFolder | None = None, *, by_package: bool = False
+) -> Folder:
     """The tree in the folder `path` of a workspace with hidden folders, whatever patterns name; only what git keeps for
-    itself is missing."""
-    home = root.resolve()
-    return _scan(_Scan(root, home, None, Report(), _Seen(), hidden=True), path, frozenset({str(home / path)}))
+    itself is missing. `known` is an earlier scan of the workspace; `by_package` is as for `scan_workspace`."""
+    home, seen = root.resolve(), _Seen(known, by_package=by_package)
+    return _scan(_Scan(root, home, None, Report(), seen, hidden=True), path, frozenset({str(home / path)}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
@@ -335,36 +396,44 @@ def scan_below(root: Path, path: str, report: Report) -> Folder | None:
 
 
 def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
+    seen = how.seen
+    known = seen.known.get(path) if how.spec is None else None
+    if known is not None and seen.take(known):
+        return known.folder
+    before, in_bundles = seen.number, seen.in_bundles
     files: list[str] = []
     folders: list[Folder] = []
     links: list[str] = []
     followed: list[str] = []
     try:
-        with os.scandir(os.path.join(how.root, path)) as entries:  # noqa: PTH118
-            # By bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
-            children = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+        children = _children(how, path)
     except OSError as error:
         place = Location(path) if path else None
         cause = error.strerror or str(error)
         how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
-    if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
+    is_whole = all(entry.name != GIT_IGNORE_FILE for entry in children)
+    if how.git_lines is not None and not is_whole:
         own = tuple(_git_lines_in(how.root, path))
         lines = (*how.git_lines, *own)
         spec = _spec(how, (*lines, *how.lines), own, f"{path}/{GIT_IGNORE_FILE}" if path else GIT_IGNORE_FILE)
         how = how._replace(git_lines=lines, spec=spec)
-    how.seen.folders |= above
+    seen.folders |= above
+    start = f"{path}/" if path else ""
     for entry in children:
-        below = f"{path}/{entry.name}" if path else entry.name
+        below = start + entry.name
         if not _is_within_limits(how, below):
+            is_whole = False
             break
         is_folder = _is_folder(entry)
-        if how.spec is not None and how.spec(f"{below}/" if is_folder else below):
-            continue
-        if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
+        if (how.spec is not None and how.spec(f"{below}/" if is_folder else below)) or (
+            is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden)
+        ):
+            is_whole = False
             continue
         is_link = entry.is_symlink()
         if is_link:
+            seen.has_links = True
             inside = _inside(Path(entry.path), how.home)
             if inside is None:
                 how.report.add(_not_followed(how.root, below))
@@ -375,12 +444,36 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
             real = str(inside) if is_link else os.path.join(how.home, below)  # noqa: PTH118
             # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
             # seen already: of links to folders with links to folders there are more ways than anybody can walk.
-            if real not in above and not (how.below_link and is_link and real in how.seen.folders):
+            if real not in above and not (how.below_link and is_link and real in seen.folders):
                 inner = how._replace(below_link=True) if is_link else how
                 folders.append(_scan(inner, below, above | {real}))
+                is_whole = is_whole and below in seen.whole
         elif _is_file(entry):
             files.append(entry.name)
-    return Folder(path, tuple(files), tuple(folders), tuple(links), tuple(followed))
+    folder = Folder(path, tuple(files), tuple(folders), tuple(links), tuple(followed))
+    if seen.by_package and is_bundle(folder):
+        seen.in_bundles = in_bundles + seen.number - before + bool(path)
+    if is_whole:
+        for inner_folder in folders:
+            del seen.whole[inner_folder.path]
+        seen.whole[path] = WholeFolder(folder, seen.number - before, seen.in_bundles - in_bundles)
+    return folder
+
+
+def _children(how: _Scan, path: str) -> list[os.DirEntry[str]]:
+    """What a folder holds, by bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
+
+    Raises OSError.
+    """
+    with os.scandir(os.path.join(how.root, path)) as entries:  # noqa: PTH118
+        children = list(entries)
+    if len(children) > 1:
+        is_ascii = all(entry.name.isascii() for entry in children)
+        children.sort(key=_name if is_ascii else lambda entry: os.fsencode(entry.name))
+    return children
+
+
+_name = attrgetter("name")
 
 
 def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> PathPatterns | None:
@@ -408,7 +501,11 @@ def _is_within_limits(how: _Scan, path: str) -> bool:
     seen = how.seen
     seen.number += 1
     if seen.limit is None:
-        seen.limit = FILES if seen.number > seen.most else DEPTH if path.count("/") > seen.deepest else None
+        if seen.number > seen.most:
+            seen.limit = seen.limit_of_number()
+            seen.beyond = seen.beyond or path
+        if path.count("/") > seen.deepest:
+            seen.limit = seen.limit or DEPTH
         if seen.limit is not None:
             how.report.add(too_large("the workspace", seen.limit, place=Location(path)))
     return seen.limit is None
@@ -469,10 +566,18 @@ def _start_of(stream: BinaryIO, most: int) -> bytes:
 def git_ignore_lines(root: Path, folder: Folder | None = None) -> tuple[str, ...]:
     """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them;
     `folder` is its tree, if it was scanned."""
-    names = (path.rpartition("/") for path in (folder or scan(root, Report())).walk())
-    folders = (folder for folder, _, name in names if name == GIT_IGNORE_FILE)
-    lines = (line for folder in folders for line in _git_lines_in(root, folder))
+    found = _with_git_ignore(folder if folder is not None else scan(root, Report()))
+    in_order = sorted((below.join(GIT_IGNORE_FILE) for below in found), key=in_walk_order)
+    lines = (line for path in in_order for line in _git_lines_in(root, path.rpartition("/")[0]))
     return tuple(_up_to_the_limit(lines))
+
+
+def _with_git_ignore(folder: Folder) -> Iterator[Folder]:
+    """The folders of a tree that have a `.gitignore`."""
+    if GIT_IGNORE_FILE in folder.files:
+        yield folder
+    for below in folder.folders:
+        yield from _with_git_ignore(below)
 
 
 def _up_to_the_limit(lines: Iterable[str]) -> Iterator[str]:

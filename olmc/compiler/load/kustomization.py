@@ -16,7 +16,7 @@ from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, mode_of
 from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import mapping
+from olmc.k8s.objects import Manifest, mapping
 from olmc.k8s.yaml import locate, read
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -242,60 +242,91 @@ def _items(content: Mapping[str, Any], field: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def read_tree(start: Path, root: Path) -> KustomizationTree:
+class KustomizationNode(NamedTuple):
+    """What a kustomization by itself names, as `KustomizationTree` has it of all; `below` are the kustomizations of the
+    folders that it names."""
+
+    below: tuple[Path, ...]
+    files: tuple[Path, ...]
+    remotes: tuple[Remote, ...]
+    outside: tuple[Remote, ...]
+    missing: tuple[Path, ...]
+    is_generated: bool
+    secrets: tuple[Remote, ...]
+
+
+class SharedBases(NamedTuple):
+    """What earlier builds of a repository have read, which later ones need not read again: its kustomizations, and the
+    manifests in other files."""
+
+    nodes: dict[Path, KustomizationNode]
+    written: dict[Path, tuple[Manifest, ...]]
+
+
+def read_tree(start: Path, root: Path, known: dict[Path, KustomizationNode] | None = None) -> KustomizationTree:
     """What a build of the kustomization `start` reads; places are relative to `root`.
 
     Nothing outside of the repository that `root` is in is looked at; without a repository there is no such bound.
+    `known` has the kustomizations that earlier calls with this root have read, and gets those that this one reads.
     """
     home = repository_of(root)
-    waiting, seen = [start.resolve()], dict[Path, None]()
-    files, missing = dict[Path, None](), dict[Path, None]()
-    remotes, outside = list[Remote](), list[Remote]()
-    generated, secrets = list[Path](), list[Remote]()
+    known = known if known is not None else {}
+    waiting, nodes = [start.resolve()], dict[Path, KustomizationNode]()
     while waiting:
         path = waiting.pop()
-        if path in seen:
+        if path in nodes:
             continue
-        seen[path] = None
-        content, source = read_kustomization(path, relative_path(path, root))
-        of_policies = list(policy_references(content, path.parent))
-        of_secrets = secret_generators(content, path.parent)
-        secrets += (Remote(kind, locate(source, ("generators", number))) for number, kind in of_secrets.items())
-        generated += [path] if of_policies or of_secrets else []
-        for reference in (*references(content), *of_policies):
-            if reference.keys[0] == "generators" and reference.keys[1] in of_secrets:
-                continue
-            target = _local(path.parent, reference)
-            is_there = target is not None and mode_of(target) != 0
-            if target is None or (not is_there and is_remote(reference)):
-                remotes.append(Remote(reference.text, locate(source, reference.keys), reference.is_chart))
-            elif home is not None and not target.is_relative_to(home):
-                outside.append(Remote(reference.text, locate(source, reference.keys)))
-            elif not is_there:
-                missing[target] = None
-            elif target.is_dir():
-                below = next((target / name for name in NAMES if (target / name).is_file()), None)
-                waiting += [below] if below is not None else []
-                if below is None and reference in of_policies:
-                    from olmc.compiler.load.policy_generators import files_of_folder
-
-                    files |= dict.fromkeys(files_of_folder(target))
-            else:
-                files[target] = None
-                if reference.keys[0] in PLUGIN_FIELDS:
-                    place = Location(relative_path(target, root))
-                    named = _of_plugins(_text_of(target) or "", ())
-                    remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
-    known = (
-        tuple(seen),
-        tuple(files),
-        tuple(remotes),
-        tuple(outside),
-        tuple(missing),
-        tuple(generated),
-        tuple(secrets),
+        if path not in known:
+            known[path] = _read_node(path, root, home)
+        nodes[path] = known[path]
+        waiting += known[path].below
+    return KustomizationTree(
+        tuple(nodes),
+        tuple(dict.fromkeys(file for node in nodes.values() for file in node.files)),
+        tuple(remote for node in nodes.values() for remote in node.remotes),
+        tuple(outside for node in nodes.values() for outside in node.outside),
+        tuple(dict.fromkeys(path for node in nodes.values() for path in node.missing)),
+        tuple(path for path, node in nodes.items() if node.is_generated),
+        tuple(secrets for node in nodes.values() for secrets in node.secrets),
     )
-    return KustomizationTree(*known)
+
+
+def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
+    """Read a kustomization of a tree."""
+    files, missing, below = list[Path](), list[Path](), list[Path]()
+    remotes, outside = list[Remote](), list[Remote]()
+    content, source = read_kustomization(path, relative_path(path, root))
+    of_policies = list(policy_references(content, path.parent))
+    of_secrets = secret_generators(content, path.parent)
+    secrets = (Remote(kind, locate(source, ("generators", number))) for number, kind in of_secrets.items())
+    for reference in (*references(content), *of_policies):
+        if reference.keys[0] == "generators" and reference.keys[1] in of_secrets:
+            continue
+        target = _local(path.parent, reference)
+        is_there = target is not None and mode_of(target) != 0
+        if target is None or (not is_there and is_remote(reference)):
+            remotes.append(Remote(reference.text, locate(source, reference.keys), reference.is_chart))
+        elif home is not None and not target.is_relative_to(home):
+            outside.append(Remote(reference.text, locate(source, reference.keys)))
+        elif not is_there:
+            missing.append(target)
+        elif target.is_dir():
+            inner = next((target / name for name in NAMES if (target / name).is_file()), None)
+            below += [inner] if inner is not None else []
+            if inner is None and reference in of_policies:
+                from olmc.compiler.load.policy_generators import files_of_folder
+
+                files += files_of_folder(target)
+        else:
+            files.append(target)
+            if reference.keys[0] in PLUGIN_FIELDS:
+                place = Location(relative_path(target, root))
+                named = _of_plugins(_text_of(target) or "", ())
+                remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
+    is_generated = bool(of_policies or of_secrets)
+    return KustomizationNode(
+        tuple(below), tuple(files), tuple(remotes), tuple(outside), tuple(missing), is_generated, tuple(secrets)
+    )
 
 
 def is_remote(reference: KustomizationReference) -> bool:

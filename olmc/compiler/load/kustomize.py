@@ -12,13 +12,14 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.compiler.load.build_files import staged
 from olmc.compiler.load.files import MAX_FILE_BYTES
-from olmc.compiler.load.kustomization import KustomizationTree, read_tree, relative_path
+from olmc.compiler.load.kustomization import KustomizationTree, SharedBases, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.policy_generators import GenerationError
 from olmc.compiler.load.unsaved import is_unsaved
@@ -137,10 +138,11 @@ class Build(NamedTuple):
     refused: tuple[Manifest, ...] = ()
 
 
-def build(root: Path, kustomization: Path, report: Report) -> Build:
+def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | None = None) -> Build:
     """What the kustomization of the workspace at `root` builds to; nothing, with the reason in `report`, where it can't
-    be built without a network or without a tool."""
-    tree = read_tree(kustomization, root)
+    be built without a network or without a tool. `bases` has what earlier builds with this root have read."""
+    bases = bases if bases is not None else SharedBases({}, {})
+    tree = read_tree(kustomization, root, bases.nodes)
     paths = tuple(relative_path(path, root) for path in (*tree.kustomizations, *tree.files))
     shown = relative_path(kustomization.resolve(), root)
     for remote in tree.remotes:
@@ -166,10 +168,10 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     documents = [document._replace(source=Source(shown, "")) for document in documents]
     sound = tuple(manifests_in(documents, report))
     refused = tuple(_refused(documents, sound))
-    placed = tuple(_Origins(root, tree).placed(sound))
+    placed = tuple(_Origins(root, tree, bases.written).placed(sound))
     if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
         return Build(placed, paths, refused=refused)
-    installed = _installed_by_policies(placed, root, tree, report)
+    installed = _installed_by_policies(placed, _Origins(root, tree, bases.written), report)
     return Build((*placed, *installed.manifests), paths, installed, refused)
 
 
@@ -207,13 +209,11 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
         return output._replace(problem=output.problem.replace(str(place), str(top)))
 
 
-def _installed_by_policies(
-    manifests: tuple[Manifest, ...], root: Path, tree: KustomizationTree, report: Report
-) -> Installed:
+def _installed_by_policies(manifests: tuple[Manifest, ...], origins: _Origins, report: Report) -> Installed:
     """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
     from olmc.compiler.load.policies import installed_by, is_policy, parts_of
 
-    written = list(_Origins(root, tree).written())
+    written = list(origins.written())
     known = [*written, *(part for manifest in written if is_policy(manifest.object) for part in parts_of(manifest))]
 
     def place_of(value: KubernetesObject, source: Source) -> Source:
@@ -234,17 +234,21 @@ def _changed_origin(built: KubernetesObject, known: Iterable[Manifest]) -> Sourc
 
 
 class _Origins(NamedTuple):
-    """Where the objects of a build come from."""
+    """Where the objects of a build come from; `read` has the manifests in files that earlier builds have read."""
 
     root: Path
     tree: KustomizationTree
+    read: dict[Path, tuple[Manifest, ...]]
 
     def placed(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects with their place: of one that the build leaves as it is, that in its file; of another one the
         file that it comes from, where only one can be meant, or else the kustomization."""
-        known = list(self.written())
+        known = defaultdict[tuple[str, str], list[Manifest]](list)
+        for manifest in self.written():
+            known[_kind_of(manifest.object)].append(manifest)
         for manifest in manifests:
-            alike = [other for other in known if _is_origin(other.object, manifest.object)]
+            of_kind = known.get(_kind_of(manifest.object), ())
+            alike = [other for other in of_kind if _is_origin(other.object, manifest.object)]
             same = [other for other in alike if other.object == manifest.object]
             if same:
                 yield same[-1]
@@ -259,21 +263,34 @@ class _Origins(NamedTuple):
         for path in self.tree.files:
             if not path.name.endswith(SUFFIXES):
                 continue
-            try:
-                text = path.read_text("utf-8")
-            except (OSError, ValueError):
+            if self.tree.generated:
+                yield from self._manifests_at(path, is_any=True)
                 continue
-            if self.tree.generated or OLM_GROUP in text or POLICY_GROUP in text:
-                shown = relative_path(path, self.root)
-                yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
+            if path not in self.read:
+                self.read[path] = self._manifests_at(path, is_any=False)
+            yield from self.read[path]
+
+    def _manifests_at(self, path: Path, *, is_any: bool) -> tuple[Manifest, ...]:
+        """The manifests in a file, () of one that has nothing of OLM or of policies unless `is_any`."""
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, ValueError):
+            return ()
+        if not (is_any or OLM_GROUP in text or POLICY_GROUP in text):
+            return ()
+        shown = relative_path(path, self.root)
+        return tuple(manifests_in(read(shown, text, Report()), Report(), judged=False))
+
+
+def _kind_of(obj: KubernetesObject) -> tuple[str, str]:
+    return as_text(obj["kind"]), as_text(obj["apiVersion"])
 
 
 def _is_origin(written: KubernetesObject, built: KubernetesObject) -> bool:
     """Whether an object may have become another one in a build, which adds to names and sets namespaces."""
     namespaces = {namespace_of(written), namespace_of(built)}
     return (
-        written["kind"] == built["kind"]
-        and as_text(written["apiVersion"]) == as_text(built["apiVersion"])
+        _kind_of(written) == _kind_of(built)
         and name_of(written) in name_of(built)
         and (len(namespaces) == 1 or "" in namespaces or name_of(written) == name_of(built))
     )

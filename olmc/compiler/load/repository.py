@@ -15,7 +15,7 @@ from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
 from olmc.compiler.load.files import Folder, read_text
-from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
 from olmc.compiler.load.workspace_files import (
@@ -175,14 +175,16 @@ def build_repository(repository: Repository, options: Options) -> BuiltRepositor
     clusters = clusters_of(repository.entries)
     placements = dict.fromkeys(p for cluster in clusters for p in cluster.placements)
     held = _variables_in(repository, placements)
-    built = {placement: _content(repository, placement, held, options) for placement in placements}
+    bases = SharedBases({}, {})
+    built = {placement: _content(repository, placement, held, options, bases) for placement in placements}
     contents = tuple(built.values())
     openshift = next(filter(None, (openshift_place(content.found.manifests) for content in contents)), None)
     shared = _shared(repository)
+    may_matter = {placement: tuple(_shareable(content)) for placement, content in built.items()}
     parts = []
     for cluster in _without_variants(clusters, built):
         own = tuple(built[placement] for placement in cluster.placements)
-        parts.append(ClusterPart(cluster, own, shared, tuple(_others(cluster, own, clusters, built)), openshift))
+        parts.append(ClusterPart(cluster, own, shared, tuple(_others(cluster, own, clusters, may_matter)), openshift))
     return BuiltRepository(repository, tuple(parts), tuple(_findings(contents)))
 
 
@@ -196,9 +198,11 @@ def _shared(repository: Repository) -> FoundFiles:
     return reading
 
 
-def _content(repository: Repository, placement: Placement, held: Mapping[str, str], options: Options) -> EntryContent:
+def _content(
+    repository: Repository, placement: Placement, held: Mapping[str, str], options: Options, bases: SharedBases
+) -> EntryContent:
     entry, report, reading = placement.entry, Report(), found_files()
-    _read_entry(repository, entry, reading, options, report)
+    _read_entry(repository, entry, reading, options, bases, report)
     variables = placement.destination.variables
     unknown: tuple[str, ...] = ()
     if variables is not None:
@@ -216,8 +220,9 @@ def _content(repository: Repository, placement: Placement, held: Mapping[str, st
 
 
 def _read_entry(
-    repository: Repository, entry: RepositoryEntry, reading: FoundFiles, options: Options, report: Report
-) -> None:
+    repository: Repository, entry: RepositoryEntry, reading: FoundFiles, options: Options, bases: SharedBases,
+    report: Report,
+) -> None:  # fmt: skip
     """Read what an entry builds to; paths are relative to the repository."""
     root = repository.root
     if entry.is_pattern:
@@ -231,7 +236,7 @@ def _read_entry(
     if entry.is_kustomization and (kustomization := kustomization_in(root, folder)) is not None:
         from olmc.compiler.load.kustomize import build
 
-        built = build(root, kustomization, report)
+        built = build(root, kustomization, report, bases)
         reading.manifests.extend(built.manifests)
         reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
         reading.built.update(dict.fromkeys(built.files))
@@ -357,11 +362,11 @@ def _deciding_objects(manifests: Iterable[Manifest]) -> Iterator[tuple[object, K
 
 def _others(
     cluster: RepositoryCluster, own: Sequence[EntryContent], clusters: Sequence[RepositoryCluster],
-    built: Mapping[Placement, EntryContent],
+    may_matter: Mapping[Placement, Sequence[Manifest]],
 ) -> Iterator[Manifest]:  # fmt: skip
     """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces, the
     catalogs that Subscriptions ask for, an OperatorGroup where a namespace has none, and for ClusterExtensions all
-    ClusterCatalogs and the permissions of their ServiceAccounts."""
+    ClusterCatalogs and the permissions of their ServiceAccounts. `may_matter` are those of each entry that may."""
     elsewhere = {p for other in clusters if cluster.names and other.names for p in other.placements}
     manifests = [manifest for content in own for manifest in content.found.manifests]
     keys = {object_key(manifest.object) for manifest in manifests}
@@ -371,10 +376,10 @@ def _others(
     }
     asked = {(spec_of(obj).get("sourceNamespace"), spec_of(obj).get("source")) for obj in subscriptions}
     has_extensions = any(manifest.object["kind"] == "ClusterExtension" for manifest in manifests)
-    for placement, content in built.items():
+    for placement, shareable in may_matter.items():
         if placement in cluster.placements or placement in elsewhere:
             continue
-        for manifest in content.found.manifests:
+        for manifest in shareable:
             obj, key = manifest.object, object_key(manifest.object)
             is_for_extensions = has_extensions and (key.group, key.kind) in _FOR_EXTENSIONS
             if key in keys or not (is_for_extensions or _matters(obj, key, lacking, asked)):
@@ -388,6 +393,17 @@ def _others(
 _FOR_EXTENSIONS = frozenset({(OLM_V1_GROUP, "ClusterCatalog"), ("", "ServiceAccount")}) | {
     (RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 }
+
+
+def _shareable(content: EntryContent) -> Iterator[Manifest]:
+    """The manifests of an entry that may matter to other entries."""
+    for manifest in content.found.manifests:
+        gvk = gvk_of(manifest.object)
+        if (gvk.group, gvk.kind) in _SHAREABLE:
+            yield manifest
+
+
+_SHAREABLE = _FOR_EXTENSIONS | {(OLM_GROUP, "OperatorGroup"), (OLM_GROUP, "CatalogSource"), ("", "Namespace")}
 
 
 def _matters(obj: KubernetesObject, key: ObjectKey, lacking: set[str], asked: set[tuple[object, object]]) -> bool:

@@ -29,8 +29,8 @@ class CompileRequest(NamedTuple):
     `loader`: a function that loads catalogs in the place of `load_catalog`. `stage`: a function that hears when a stage
     begins. `part`: what is compiled of a repository at `root`, as one cluster. Without `obey_lock` the resolver
     chooses all versions, whatever `olmc.lock` has. `tree`: the tree below `root`, or the part of it that counts, if it
-    was scanned already. With `without_idle_bundles` a repository of bundles in which nothing installs a bundle is read
-    without them.
+    was scanned already; with a `narrowing` it is scanned again, except for its whole folders. With
+    `without_idle_bundles` a repository of bundles in which nothing installs a bundle is read without them.
     """
 
     root: Path

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.catalogs.properties import uncatalogued
 from olmc.compiler.load.bundles import (
-    BUNDLE_FOLDERS,
     CATALOGS_FOLDER,
     PROJECT_FILE,
     bundles_in,
     compiled_part,
     has_many_packages,
     inputs_of,
-    is_bundle,
     manifests_in_their_scope,
     report_project,
     without_bundles,
@@ -36,7 +34,17 @@ from olmc.compiler.load.entries import (
     report_entries,
     unapplied_files,
 )
-from olmc.compiler.load.files import Folder, has_file, no_folder, scan, scan_workspace, update_graphs, without_files
+from olmc.compiler.load.files import (
+    BUNDLE_FOLDERS,
+    Folder,
+    has_file,
+    is_bundle,
+    no_folder,
+    scan,
+    scan_workspace,
+    update_graphs,
+    without_files,
+)
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
 from olmc.compiler.load.releases import OWN_VALUES
@@ -58,9 +66,9 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.limits import CelAccount
+from olmc.k8s.limits import FILES, CelAccount
 from olmc.k8s.objects import (
     APIResource,
     KubernetesObject,
@@ -73,6 +81,7 @@ from olmc.k8s.objects import (
     spec_of,
 )
 from olmc.k8s.yaml import Document, locate, reader_of
+from olmc.k8s.yaml.rules import too_large
 
 if TYPE_CHECKING:
     from olmc.compiler.load.entries import Repository
@@ -304,9 +313,13 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         return Workspace((), {}, {})
     tree = request.tree
     if tree is None or tree.ignored != ignored:
-        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None)
+        by_package = request.without_idle_bundles
+        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None, known=tree, by_package=by_package)
     report.found.extend(tree.found)
-    if tree.is_cut:
+    is_beyond = bool(tree.beyond) and not tree.is_cut
+    if is_beyond and (has_kustomizations(root, tree.folder) or not _may_be_idle(request, tree.folder)):
+        report.add(too_large("the workspace", FILES, place=Location(tree.beyond)))
+    if tree.is_cut or report.failed:
         return Workspace((), {}, {})
     folder = without_vendored(root, tree.folder)
     if PROJECT_FILE in folder.files:
@@ -328,9 +341,11 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     unbuilt = frozenset(reading.built)
     read_by = add_catalog_files if is_built else None
     read_folder = folder if kinds is None else without_helm(folder)
-    is_fresh = options.state is None or not options.state.objects
-    may_be_idle = request.without_idle_bundles and is_fresh and not is_built and has_many_packages(folder)
+    may_be_idle = not is_built and _may_be_idle(request, folder)
     is_idle = may_be_idle and installs_nothing(root, without_bundles(folder))
+    if tree.beyond and not is_idle:
+        report.add(too_large("the workspace", FILES, place=Location(tree.beyond)))
+        return Workspace((), {}, {})
     add_parts(root, without_bundles(folder) if is_idle else read_folder, reading, report, files=read_by)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
@@ -352,6 +367,13 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         inputs=inputs,
         documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )
+
+
+def _may_be_idle(request: CompileRequest, folder: Folder) -> bool:
+    """Whether a tree may be a repository of bundles that a request wants without its bundles."""
+    state = request.options.state
+    is_fresh = state is None or not state.objects
+    return request.without_idle_bundles and is_fresh and has_many_packages(folder)
 
 
 def installs_nothing(root: Path, folder: Folder) -> bool:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import (
     CATALOGS_FOLDER,
-    MANIFESTS,
     compiled_part,
     files_of,
-    is_bundle,
     package_of,
     project_bundles,
     read_bundle,
@@ -23,13 +21,16 @@ from olmc.compiler.load.catalog_files import CatalogPart, catalog_files, catalog
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
+    MANIFESTS,
     Folder,
+    ScannedFolder,
     git_ignore_lines,
     in_walk_order,
+    is_bundle,
     no_folder,
     read_text,
-    scan,
     scan_everything,
+    scan_workspace,
     spec_of,
 )
 from olmc.compiler.load.kustomization import kustomization_in
@@ -401,27 +402,32 @@ class _LeftOutPlace(NamedTuple):
 
 
 def left_out(
-    root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False
-) -> tuple[LeftOut, ...]:
+    root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False,
+    known: ScannedFolder | None = None,
+) -> tuple[LeftOut, ...]:  # fmt: skip
     """What is left out of the directory `root`, of which `inputs` count, sorted by place: what a tool applies.
 
     `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
     as well, and says so. With `beside_project` that includes all that a project of operator-sdk has beside its bundle.
+    `known` is an earlier scan of the directory.
     """
     if no_folder(root):
         return ()
-    folder = scan_everything(root)
+    folder = scan_everything(root, known=known)
     folder = folder if beside_project else compiled_part(folder)
-    found = left_out_in(root, folder, inputs, ignored, frozenset(git_ignore_lines(root)) if ignored else frozenset())
-    return applied_of(root, found, inputs)
+    of_git = git_ignore_lines(root, scan_workspace(root, known=known).folder) if ignored else ()
+    found = left_out_in(root, folder, inputs, ignored, frozenset(of_git))
+    return applied_of(root, found, inputs, known)
 
 
-def applied_of(root: Path, found: tuple[LeftOut, ...], inputs: Inputs) -> tuple[LeftOut, ...]:
-    """Those of what is left out that a tool applies."""
+def applied_of(
+    root: Path, found: tuple[LeftOut, ...], inputs: Inputs, known: ScannedFolder | None = None
+) -> tuple[LeftOut, ...]:
+    """Those of what is left out that a tool applies; `known` is an earlier scan of the workspace."""
     others = {left.location.path for left in found} - (inputs.files - inputs.content)
     if not others:
         return found
-    applied = _applied_below(root, scan(root, Report(), ignore_file=False), inputs)
+    applied = _applied_below(root, scan_workspace(root, ignore_file=False, known=known).folder, inputs)
     return tuple(left for left in found if left.location.path not in others or applied(left.location.path))
 
 

@@ -68,6 +68,7 @@ from olmc.review.check.repository import (
     dependent_parts,
     folders_at,
     merged,
+    package_tree,
     repository_findings,
     tree_of,
     without_folders,
@@ -661,7 +662,7 @@ def scanned(request: CompileRequest) -> CompileRequest:
     """Return a request with the tree of its directory."""
     if request.part is not None or request.narrowing is not None or no_folder(request.root):
         return request
-    return request._replace(tree=scan_workspace(request.root))
+    return request._replace(tree=scan_workspace(request.root, by_package=True))
 
 
 class PackageTask(NamedTuple):
@@ -717,7 +718,7 @@ def check_repository_of_bundles(
         return None
     config = read_config(root, Report())
     if config.get("ignore"):
-        tree = scan_workspace(root, tuple(config["ignore"]))
+        tree = scan_workspace(root, tuple(config["ignore"]), known=tree, by_package=True)
     repository = bundle_repository(root, tree)
     if repository is None:
         return None
@@ -729,7 +730,7 @@ def check_repository_of_bundles(
     packages = tuple(folder for folder in repository.packages if changed is None or folder.path in changed)
     folders = frozenset(folder.path for folder in packages)
     if changed is None:
-        everything = scan_everything(root)
+        everything = scan_everything(root, known=tree, by_package=True)
         hidden = {folder.path: folder for folder in folders_at(everything, folders)}
     else:
         everything, hidden = Folder("", (), ()), {path: scan_everything(root, path) for path in folders}
@@ -738,7 +739,7 @@ def check_repository_of_bundles(
         return PackageTask(request._replace(tree=tree), rules, everything, ignored, frozenset(of_git))
 
     def task_of(packages: Sequence[Folder]) -> PackageTask:
-        part = ScannedFolder(tree_of(packages), tree.ignored)
+        part = package_tree(packages, tree)
         return task(part, tree_of([hidden[package.path] for package in packages]))
 
     rest = check_package(task(repository.rest, without_folders(everything, folders)))

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, is_bundle, package_folders
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, package_folders
 from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.load.entries import Repository, entries_to_choose, has_kustomizations
-from olmc.compiler.load.files import Folder, ScannedFolder
+from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import is_vendored
@@ -25,6 +25,7 @@ from olmc.compiler.rules.findings import building
 from olmc.compiler.rules.findings import vendor as vendor_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Report, RuleTag, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import FILES
 from olmc.k8s.objects import CatalogKey
 from olmc.k8s.yaml import at
 from olmc.targets.pipeline import compile
@@ -167,6 +168,17 @@ class BundleRepository(NamedTuple):
     packages: tuple[Folder, ...]
 
 
+def package_tree(packages: Sequence[Folder], tree: ScannedFolder) -> ScannedFolder:
+    """Return the tree of packages that are checked together, out of the tree of their repository."""
+    is_beyond = sum(map(_number_below, packages)) > FILES.most
+    return ScannedFolder(tree_of(packages), tree.ignored, beyond=packages[0].path if is_beyond else "")
+
+
+def _number_below(folder: Folder) -> int:
+    """How many files and folders are below a folder."""
+    return len(folder.files) + len(folder.folders) + sum(map(_number_below, folder.folders))
+
+
 def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | None:
     """Return the repository of bundles that a tree is, None for any other workspace."""
     folder = tree.folder
@@ -182,7 +194,7 @@ def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | Non
     if has_kustomizations(root, folder) or entries_to_choose(root, folder):
         return None
     rest = without_folders(folder, frozenset(package.path for package in packages))
-    return BundleRepository(tree._replace(folder=rest), packages)
+    return BundleRepository(ScannedFolder(rest, tree.ignored, tree.found), packages)
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from olmc.compiler.api import load
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.files import (
@@ -26,6 +26,7 @@ from olmc.compiler.load.files import (
     Folder,
     git_ignore_lines,
     ignore_lines,
+    is_bundle,
     read_bounded,
     read_text,
     scan,

@@ -9,17 +9,26 @@ from __future__ import annotations
 import os
 import posixpath
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from olmc.compiler.load.bundles import BUNDLE_FOLDERS, LEAST_PACKAGES
+from olmc.compiler.load.bundles import LEAST_PACKAGES
 from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, scan, spec_of
+from olmc.compiler.load.files import (
+    BUNDLE_FOLDERS,
+    GIT_IGNORE_FILE,
+    IGNORE_FILE,
+    LFS_POINTER,
+    MAX_FILE_BYTES,
+    scan,
+    spec_of,
+)
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
@@ -29,7 +38,7 @@ from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.limits import DEPTH, FILES, REVISION
+from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILES, REVISION
 from olmc.k8s.yaml.rules import too_large
 
 # How much of a revision would be read, counted from its listing: before contents are asked for or files written.
@@ -45,12 +54,24 @@ def fits(paths: Iterable[str], patterns: Callable[[], Mapping[str, bytes]], repo
     folders that they name are not looked into.
     """
     listed = tuple(paths)
+    if len(listed) + len(_folders_above(listed)) <= FILES.most:
+        return True
     beyond = _first_beyond(listed, lambda _: False)
     if beyond is not None:
         beyond = _first_beyond(listed, _spec(patterns()))
     if beyond is not None:
         report.add(too_large("the revision", FILES, place=Location(beyond)))
     return beyond is None
+
+
+def _folders_above(paths: Iterable[str]) -> set[str]:
+    """The folders at any depth that hold one of the paths."""
+    new = {path.rpartition("/")[0] for path in paths} - {""}
+    found = set(new)
+    while new:
+        new = {path.rpartition("/")[0] for path in new} - found - {""}
+        found |= new
+    return found
 
 
 def _spec(contents: Mapping[str, bytes]) -> Callable[[str], bool]:
@@ -94,7 +115,7 @@ _OFFLINE = {
     # Refs and files of a clone may put other objects in the place of those that a name means to everybody else.
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull,
 }  # fmt: skip
-_LISTING = ("ls-tree", "-r", "-z", "-l", "--full-tree")
+_LISTING = ("ls-tree", "-r", "-z", "--full-tree")
 _PIECE = 1024 * 1024
 _FILE, _LINK, _SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
 _TOP = "repository"
@@ -127,11 +148,10 @@ class Revision(NamedTuple):
 
 
 class _TreeEntry(NamedTuple):
-    """An entry of a tree: mode and name of its object, its size, and its path below the tree."""
+    """An entry of a tree: mode and name of its object, and its path below the tree."""
 
     mode: str
     name: str
-    size: int
     path: str
 
 
@@ -204,11 +224,13 @@ def may_lack(asked: Revision, there: Revision) -> bool:
 class Extent(NamedTuple):
     """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
     With `without_idle_bundles` the bundles of a repository of bundles are left out if nothing there installs one.
-    `only` are the files and folders below the path that are needed, () for all."""
+    `only` are the files and folders below the path that are needed, () for all. `by_package`: the caller reads a
+    repository of bundles package by package, so it may have more files than another workspace."""
 
     may_be_absent: bool = False
     without_idle_bundles: bool = False
     only: tuple[str, ...] = ()
+    by_package: bool = False
 
 
 def write_tree(
@@ -250,25 +272,29 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         place.mkdir()
         return place
     if _git("cat-file", "-t", obj).strip() == b"blob":
-        _write_files([_TreeEntry(_FILE, obj, 0, place.name)], target, revision, report)
+        _write_files([_TreeEntry(_FILE, obj, place.name)], target, revision, report)
         return place
     entries = _entries(obj, revision, report, 0, extent.only)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
-    if not _fits(entries, "", report):
+    bundles = _bundles_in(entries) if extent.without_idle_bundles or extent.by_package else frozenset()
+    packages = {posixpath.dirname(bundle) for bundle in bundles}
+    of_bundles = _paths_in(bundles, entries) if len(packages) >= LEAST_PACKAGES else frozenset()
+    others = [entry for entry in entries if entry.path not in of_bundles]
+    if not _fits(others, "", report) or not _fits_together(entries, report):
         return None
     folder = path.strip("/") if path not in ("", ".", "/") else ""
     if folder and _is_plain(folder):
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
-    bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
-    of_bundles = [entry for entry in entries if _is_in(entry.path, bundles)]
-    _write([entry for entry in entries if not _is_in(entry.path, bundles)], place, revision, report)
+    _write(others, place, revision, report)
     if of_bundles:
-        packages = {posixpath.dirname(bundle) for bundle in bundles}
-        if len(packages) < LEAST_PACKAGES or not installs_nothing(place, scan(place, Report())):
-            _write(of_bundles, place, revision, report)
+        if extent.without_idle_bundles and installs_nothing(place, scan(place, Report())):
+            return place
+        if not extent.by_package and not _fits(entries, "", report):
+            return None
+        _write([entry for entry in entries if entry.path in of_bundles], place, revision, report)
     return place
 
 
@@ -293,18 +319,22 @@ def _nearest_path(commit: str, path: str) -> str:
 
 def _bundles_in(entries: Sequence[_TreeEntry]) -> frozenset[str]:
     """The folders of bundles that a revision has."""
-    folders = {posixpath.dirname(entry.path) for entry in entries}
-    first, second = (
-        {posixpath.dirname(folder) for folder in folders if posixpath.basename(folder) == name}
-        for name in BUNDLE_FOLDERS
-    )
+    folders = {entry.path.rpartition("/")[0] for entry in entries}
+    parts = [folder.rpartition("/") for folder in folders]
+    first, second = ({above for above, _, part in parts if part == name} for name in BUNDLE_FOLDERS)
     return frozenset((first & second) - {""})
 
 
-def _is_in(path: str, folders: frozenset[str]) -> bool:
-    """Whether a path is below one of the folders."""
-    parts = path.split("/") if folders else ()
-    return any("/".join(parts[:number]) in folders for number in range(1, len(parts)))
+def _paths_in(folders: Collection[str], entries: Sequence[_TreeEntry]) -> frozenset[str]:
+    """The paths of the entries that are below one of the folders."""
+    known = {"": False}
+
+    def is_in(folder: str) -> bool:
+        if folder not in known:
+            known[folder] = folder in folders or is_in(folder.rpartition("/")[0])
+        return known[folder]
+
+    return frozenset(entry.path for entry in entries if folders and is_in(entry.path.rpartition("/")[0]))
 
 
 def _top_below(target: Path) -> Path:
@@ -317,7 +347,7 @@ def _top_below(target: Path) -> Path:
 
 def _deciding_above(commit: str, folder: str) -> list[_TreeEntry]:
     """The files in the folders above that decide what tools make of a folder."""
-    listing = _git("ls-tree", "-z", "-l", "--full-tree", commit, "--", *paths_above(folder))
+    listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *paths_above(folder))
     entries = map(_entry_of, filter(None, listing.split(b"\0")))
     return [entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE, _TREE)]
 
@@ -329,10 +359,19 @@ def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
 
     def patterns() -> dict[str, bytes]:
         files = [below[name] for name in PATTERN_FILES if name in below and below[name].mode != _LINK]
-        small = [entry for entry in files if entry.size <= MAX_FILE_BYTES]
+        small = [entry for entry, size in zip(files, _sizes(files), strict=True) if size <= MAX_FILE_BYTES]
         return {entry.path.removeprefix(above): content for entry, content in _contents(small)}
 
     return fits(below, patterns, report)
+
+
+def _fits_together(entries: Sequence[_TreeEntry], report: Report) -> bool:
+    """Whether the entries of a revision, those of its bundles included, are no more than olmc reads package by
+    package."""
+    if len(entries) <= max(BUNDLE_FILES.most, FILES.most):
+        return True
+    report.add(too_large("the revision", BUNDLE_FILES))
+    return False
 
 
 def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
@@ -418,16 +457,21 @@ def _entries(
     `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
     entries = []
     deep: set[str] = set()
+    most = above + DEPTH.most + _BEYOND if above is not None else sys.maxsize
     for entry in _entries_of(tree, only):
-        short = within_depth(entry.path, above) if above is not None else entry.path
-        if not _is_plain(entry.path):
-            report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
+        path = entry.path
+        is_ordinary = _is_ordinary(path)
+        if not (is_ordinary or _is_plain(path)):
+            report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(path)))
         elif entry.mode == _SUBMODULE:
-            report.add(rules.SUBMODULE.finding(Location(entry.path), path=entry.path, ref=revision.ref))
-        elif short != entry.path:
+            report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=revision.ref))
+        elif path.count("/") >= most:
+            short = _first_folders(path, most)
             entries += [entry._replace(mode=_FILE, path=short)] if short not in deep else []
             deep.add(short)
-        elif not _is_hidden(entry.path) or entry.path.endswith(SUFFIXES):  # of hidden folders only that they are there
+        elif (
+            is_ordinary or not _is_hidden(path) or path.endswith(SUFFIXES)
+        ):  # of hidden folders only that they are there
             entries.append(entry)
     return entries
 
@@ -456,10 +500,17 @@ def _entries_of(tree: str, only: tuple[str, ...] = ()) -> Iterator[_TreeEntry]:
 
 
 def _entry_of(line: bytes) -> _TreeEntry:
-    """An entry as git lists it with its size."""
-    about, _, raw = line.partition(b"\t")
-    mode, _, name, size = about.decode("ascii").split()
-    return _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+    """An entry as git lists it."""
+    about, _, path = os.fsdecode(line).partition("\t")
+    mode, _, name = about.split()
+    return _TreeEntry(mode, name, path)
+
+
+def _is_ordinary(path: str) -> bool:
+    """Whether a path certainly is plain and not hidden; most are."""
+    return path != "" and not (
+        "/." in path or "//" in path or "\\" in path or path.startswith((".", "/")) or path.endswith("/")
+    )
 
 
 def _is_hidden(path: str) -> bool:
@@ -474,13 +525,16 @@ def _is_plain(path: str) -> bool:
 
 def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
     """Write files; of those that nobody would read because of their size only that."""
-    for entry in entries:
-        if entry.size > MAX_FILE_BYTES:
-            place = _new_path(target, entry.path)
-            place.touch()
-            # The reader refuses it by its size, for which an empty file of that size will do.
-            os.truncate(place, entry.size)
-    for entry, content in _contents([entry for entry in entries if entry.size <= MAX_FILE_BYTES]):
+    small = []
+    for entry, size in zip(entries, _sizes(entries), strict=True):
+        if size <= MAX_FILE_BYTES:
+            small.append(entry)
+            continue
+        place = _new_path(target, entry.path)
+        place.touch()
+        # The reader rejects it because of its size, so an empty file of that size is enough.
+        os.truncate(place, size)
+    for entry, content in _contents(small):
         if content.startswith(_LFS) and entry.path.endswith(SUFFIXES) and not _is_hidden(entry.path):
             report.add(rules.LFS_POINTER.finding(Location(entry.path), path=entry.path, ref=revision.ref))
         _new_path(target, entry.path).write_bytes(content)
@@ -496,21 +550,43 @@ def _write_links(entries: Sequence[_TreeEntry], target: Path) -> None:
 
 def _contents(entries: Sequence[_TreeEntry]) -> Iterator[tuple[_TreeEntry, bytes]]:
     """The contents of blobs, all out of one process."""
+    if entries:
+        with _asked(entries, "--batch") as stream:
+            for entry in entries:
+                yield entry, _blob(stream, entry)
+
+
+def _sizes(entries: Sequence[_TreeEntry]) -> list[int]:
+    """The sizes of blobs, 0 for one that the repository lacks, all out of one process.
+
+    A listing with sizes takes ten times as long, because git has to open each object of the revision for it.
+    """
     if not entries:
-        return
-    # From a file, as a pipe could fill up on both ends while nobody reads.
+        return []
+    with _asked(entries, "--batch-check") as stream:
+        headers = [stream.readline().split() for _ in entries]
+    return [int(header[2]) if len(header) == _HEADER else 0 for header in headers]
+
+
+@contextmanager
+def _asked(entries: Sequence[_TreeEntry], how: str) -> Iterator[IO[bytes]]:
+    """The stream with git's answers about the objects of entries."""
+    # From a file, as a pipe could fill up on both ends while olmc writes.
     with tempfile.TemporaryFile() as names:
         names.write("".join(f"{entry.name}\n" for entry in entries).encode("ascii"))
         names.seek(0)
-        with _start(["cat-file", "--batch"], names) as process:
+        with _start(["cat-file", how], names) as process:
             assert process.stdout is not None
-            for entry in entries:
-                yield entry, _blob(process.stdout, entry)
+            yield process.stdout
+
+
+_HEADER = 3
+"""How many words git has about an object that there is: its name, its type and its size."""
 
 
 def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
     header = stream.readline().split()
-    if len(header) != 3:
+    if len(header) != _HEADER:
         raise GitError(f"the content of {entry.path} is not in the repository")
     content = stream.read(int(header[2]))
     stream.read(1)
@@ -520,7 +596,14 @@ def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
 def within_depth(path: str, above: int) -> str:
     """A path below a folder that is `above` folders deep, as far as it matters: what is deeper the reader refuses by
     its depth, for which the first folders will do, and those below could be too many for the system."""
-    return "/".join(path.split("/", above + DEPTH.most + 3)[: above + DEPTH.most + 3])
+    return _first_folders(path, above + DEPTH.most + _BEYOND)
+
+
+_BEYOND = 3
+
+
+def _first_folders(path: str, most: int) -> str:
+    return "/".join(path.split("/", most)[:most])
 
 
 def _new_path(target: Path, path: str) -> Path:
@@ -616,14 +699,14 @@ def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
     if commit is None:
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref or "revision without a name", hint=_hint(ref)))
         return None
+    entries = [entry for entry in _entries(commit, Revision(ref, None), Report()) if entry.mode != _SUBMODULE]
     return {
-        entry.path: RevisionFile(entry.mode, entry.name, entry.size)
-        for entry in _entries(commit, Revision(ref, None), Report())
-        if entry.mode != _SUBMODULE
+        entry.path: RevisionFile(entry.mode, entry.name, size)
+        for entry, size in zip(entries, _sizes(entries), strict=True)
     }
 
 
 def blob_contents(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """The contents of blobs by their names, all out of one process; raises GitError."""
-    for entry, content in _contents([_TreeEntry("", name, 0, name) for name in names]):
+    for entry, content in _contents([_TreeEntry("", name, name) for name in names]):
         yield entry.name, content

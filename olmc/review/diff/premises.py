@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from olmc.compiler.load.bundles import is_bundle, read_bundle
-from olmc.compiler.load.files import no_folder, scan
+from olmc.compiler.load.bundles import read_bundle
+from olmc.compiler.load.files import is_bundle, no_folder, scan
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
 from olmc.compiler.reconcile.loop import home_of, supported_modes

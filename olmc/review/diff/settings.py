@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from olmc.compiler.load.build_files import BuildFile
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
-from olmc.compiler.load.files import IGNORE_FILE, ignore_lines, scan
+from olmc.compiler.load.files import IGNORE_FILE, ignore_lines, scan_workspace
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import Bundle, LeftOut, Reason
@@ -287,7 +287,8 @@ def workspace_side(
     `compile_fresh` compiles it for a cluster that holds nothing, where `compilation` began with a state.
     """
     config = read_config(path, Report())
-    files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
+    known = compilation.tree
+    files = scan_workspace(path, narrowing.ignored, ignore_file=False, known=known, by_package=True).folder.walk()
     if compilation.workspace is not None and compilation.workspace.has_idle_bundles:
         files = (file for file in files if file not in compilation.inputs.content)
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
@@ -296,7 +297,7 @@ def workspace_side(
     accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
     read = compilation.workspace.documents if compilation.workspace is not None else {}
     texts = {file: text for file, text in read if file not in compilation.inputs.content}
-    settings = SideSettings(config, patterns, accepted, *tool_files(path, compilation.inputs, texts))
+    settings = SideSettings(config, patterns, accepted, *tool_files(path, compilation.inputs, texts, known))
     left = left_out_of(path, compilation, narrowing, beside_project=True)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from olmc.compiler.load.config import narrowing_of, read_config
+from olmc.compiler.load.files import scan_workspace
 from olmc.compiler.load.workspace_files import left_out, objects_of
 from olmc.compiler.model.catalog import Catalog, names_of_bundles
 from olmc.compiler.model.cluster import Cluster
@@ -26,6 +27,7 @@ from olmc.k8s.objects import ObjectKey, spec_of, text
 from olmc.targets.pipeline import PROPOSED
 
 if TYPE_CHECKING:
+    from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Inputs, Workspace
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -93,11 +95,13 @@ def left_out_of(
     """
     if made.workspace is not None and made.workspace.has_idle_bundles:
         return ()  # no tool applies a repository of bundles
-    in_force = narrowing or narrowing_of(root, read_config(root, Report()))
+    in_force = narrowing or narrowing_of(
+        root, read_config(root, Report()), scan_workspace(root, known=made.tree).folder
+    )
     inputs = made.inputs
     if made.workspace is not None and made.settled is not None:
         inputs = inputs._replace(unused=(*inputs.unused, *uninstalled(made.workspace, made.settled)))
-    found = left_out(root, inputs, ignored=in_force.ignored, beside_project=beside_project)
+    found = left_out(root, inputs, ignored=in_force.ignored, beside_project=beside_project, known=made.tree)
     wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
     if not wanted or made.settled is None:
         return found
@@ -260,3 +264,6 @@ class SettledCompilation(Protocol):
 
     @property
     def extensions(self) -> tuple[ExtensionOutcome, ...]: ...
+
+    @property
+    def tree(self) -> ScannedFolder | None: ...

@@ -16,9 +16,9 @@ from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles, report_dro
 from olmc.compiler.catalogs.conversion import Blobs, add_document, packages_of
 from olmc.compiler.catalogs.loading import kept_files, load_catalog, read_file
 from olmc.compiler.catalogs.properties import uncatalogued
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
-from olmc.compiler.load.files import Folder, no_folder, read_text, scan, update_graphs
+from olmc.compiler.load.files import Folder, is_bundle, no_folder, read_text, scan, update_graphs
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import without_vendored

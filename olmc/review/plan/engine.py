@@ -17,6 +17,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.entries import chosen, entries_at
+from olmc.compiler.load.files import no_folder, scan_workspace
 from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.workspace_files import redefined_in
@@ -160,14 +161,15 @@ def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, N
         path.heard(request.root, done)
         return done
 
-    own = narrowing_of(request.root, read_config(request.root, Report())).ignored
+    tree = request.tree
+    own = narrowing_of(request.root, read_config(request.root, Report()), tree.folder if tree is not None else None)
     if path.ignored is None:
-        return compile_with(), Narrowing(own)
+        return compile_with(), Narrowing(own.ignored)
     narrowing = Narrowing(path.ignored)
     done = compile_with(narrowing)
     if not done.failed:
         return done, narrowing
-    wider = Narrowing((*path.ignored, *own))
+    wider = Narrowing((*path.ignored, *own.ignored))
     return compile_with(wider), wider
 
 
@@ -476,14 +478,16 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
     before = request.options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (request.fixed | {"purpose", "include", "exclude"}) - {"approve", "delete"}
     path = request.root
-    done = compile(request._replace(options=before, fixed=fixed))
+    by_package = request.without_idle_bundles
+    tree = scan_workspace(path, by_package=by_package) if request.part is None and not no_folder(path) else None
+    done = compile(request._replace(options=before, fixed=fixed, tree=tree))
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
             raise NoStateError(NO_CLUSTER.format(path))
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
-    ignored = narrowing_of(path, read_config(path, Report())).ignored
+    ignored = narrowing_of(path, read_config(path, Report()), tree.folder if tree is not None else None).ignored
     # What a repository says about itself is compared for the repository, and not for each of its clusters.
     side = workspace_side("", path, done, Narrowing(ignored)) if as_side and request.part is None else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.bundles import MANIFESTS, METADATA, suggested_namespace
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.bundles import suggested_namespace
+from olmc.compiler.load.files import MANIFESTS, METADATA, Folder, read_text
 from olmc.compiler.model.options import Certificates, Options
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.olm.naming import CONDITION_NAME

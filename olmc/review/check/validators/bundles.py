@@ -10,8 +10,8 @@ from typing import Any
 
 from olmc.compiler.catalogs.csv_graphs import PackageManifest, package_manifest
 from olmc.compiler.catalogs.properties import GVK_PROPERTY, LABEL, PACKAGE, pull_spec_problem, release_of, uncatalogued
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, compiled_part, is_bundle
-from olmc.compiler.load.files import Folder, read_text, scan
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, compiled_part
+from olmc.compiler.load.files import Folder, is_bundle, read_text, scan
 from olmc.compiler.load.vendored import without_vendored
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle, BundleFile, Workspace

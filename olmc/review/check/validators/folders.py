@@ -19,11 +19,10 @@ from olmc.compiler.load.bundles import (
     PREFIX,
     annotation_texts,
     is_almost_csv,
-    is_bundle,
     says_csv,
     unfit_annotations,
 )
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.files import Folder, is_bundle, read_text
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import MAX_BUNDLE_SIZE, compressed_size, most_compressed
