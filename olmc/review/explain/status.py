@@ -404,6 +404,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     cause, folder = in_short(each), f" {shlex.quote(where)}" if where else ""
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
+    if UNKNOWN in (each.waits, each.reason):
+        return  # the finding about the catalog has the way out, once for all of its Subscriptions
     if APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
         yield f"Set spec.approved: true on it; {shown}."
