@@ -125,10 +125,13 @@ class DecodeFailure(NamedTuple):
 
 
 class RefusedObject(NamedTuple):
-    """An object that the API server refuses."""
+    """An object that the API server refuses, with the document, the keys that lead to the mistake and the problem."""
 
     kind: str
     name: str
+    source: Source | None = None
+    keys: tuple[str | int, ...] = ()
+    problem: str = ""
 
 
 class UnservedKind(NamedTuple):

@@ -245,7 +245,9 @@ def test_a_misspelt_catalog(workspace: Path) -> None:
 def test_a_refused_group_gets_no_second_one_beside_it(workspace: Path) -> None:
     changed(workspace, "  - harbour\n", "  - harbour\n  - harbour\n")
     result = fix(workspace)
-    assert (result.exit_code, "fixed: Add" in result.output) == (1, False)
+    assert (result.exit_code, "fixed: Add" in result.output) == (0, False)
+    assert "Remove spec.targetNamespaces[1], which is there twice" in result.output
+    assert phases(workspace) == ["Succeeded"]
 
 
 def test_check_offers_the_change_for_the_cluster_as_it_is(project: Path, tmp_path: Path) -> None:

@@ -184,8 +184,15 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     schema_problems += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
     for problem in schema_problems:
         place, where = problem.place(source), problem.where or "the object"
-        report.add(refusal(obj, place, where, problem.text))
+        report.add(_with_place(refusal(obj, place, where, problem.text), source, problem))
     return not schema_problems
+
+
+def _with_place(finding: Diagnostic, source: Source, problem: SchemaProblem) -> Diagnostic:
+    """A refusal that knows where its mistake stands."""
+    cause = finding.cause
+    assert isinstance(cause, RefusedObject)
+    return finding.caused_by(cause._replace(source=source, keys=problem.keys, problem=problem.text))
 
 
 def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:

@@ -39,7 +39,7 @@ from olmc.compiler.reconcile.operator_groups import (
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.api.validation.crds import creation_errors
-from olmc.k8s.diagnostics import Place, Report
+from olmc.k8s.diagnostics import Place, RefusedObject, Report
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
     CRD_KIND,
@@ -241,8 +241,9 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
-    place = locate(manifest.source, keys)
-    report.add(refusal(obj, place, where, problem))
+    finding = refusal(obj, locate(manifest.source, keys), where, problem)
+    cause = RefusedObject(obj["kind"], obj["metadata"]["name"], manifest.source, keys, problem)
+    report.add(finding.caused_by(cause))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.yaml.emitter import one_line
+from olmc.k8s.yaml.emitter import dump_one, one_line
 from olmc.k8s.yaml.locate import locate
 from olmc.k8s.yaml.reader import looks_like_json, read
 from olmc.k8s.yaml.split import is_separator
@@ -25,13 +26,16 @@ _NULL = regex(r"[ \t]*(?:~|null|Null|NULL)(?=[ \t\r\n,}]|$)|[ \t]+(?=[\r\n]|$)")
 class EditError(ValueError):
     """A value is written in a way that can't be changed safely; the text says why, `keys` lead to it."""
 
-    def __init__(self, text: str, keys: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, keys: Sequence[str | int] = ()) -> None:
         super().__init__(text)
-        self.keys = tuple(keys)
+        self.keys = tuple(map(str, keys))
 
 
-def set_text(source: Source, keys: Sequence[str], value: str) -> Source:
-    """The document with the text `value` at a path of keys, whose parent has to be a mapping that exists.
+Scalar = str | bool | int
+
+
+def set_text(source: Source, keys: Sequence[str | int], value: Scalar) -> Source:
+    """The document with the scalar `value` at a path of keys, whose parent has to be a mapping that exists.
 
     An existing scalar of one line is replaced, a missing key is added as the first of its mapping. Nothing else in the
     file changes its meaning. Raises EditError.
@@ -39,7 +43,7 @@ def set_text(source: Source, keys: Sequence[str], value: str) -> Source:
     expected = _values(source.path, source.text)
     parent = _below(expected, source, keys[:-1])
     if not isinstance(parent, dict):
-        raise EditError(f"there is no mapping {'.'.join(keys[:-1])}", keys)
+        raise EditError(f"there is no mapping {_shown(keys[:-1])}", keys)
     if keys[-1] not in parent:
         edits = _insert(source, keys, value)
     elif parent[keys[-1]] is None:
@@ -62,11 +66,15 @@ _HINDRANCES = {
 }
 
 
-def _explain_hindrance(source: Source, keys: Sequence[str]) -> str:
+def _shown(keys: Sequence[str | int]) -> str:
+    return ".".join(map(str, keys))
+
+
+def _explain_hindrance(source: Source, keys: Sequence[str | int]) -> str:
     """Why a value that is there can't be changed by itself."""
     place = locate(source, keys)
     line = source.text.splitlines()[place.line - 1] if place.line else ""
-    general = f"an edit of {'.'.join(keys)} would change something else as well"
+    general = f"an edit of {_shown(keys)} would change something else as well"
     return _HINDRANCES.get(line[place.column - 1 : place.column], general)
 
 
@@ -76,7 +84,7 @@ def _values(path: str, text: str) -> list[Any]:
     return [copy.deepcopy(document.value) for document in read(path, text, Report())]
 
 
-def _below(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
+def _below(values: list[Any], source: Source, keys: Sequence[str | int]) -> Any:
     value: Any = values[source.document] if source.document < len(values) else None
     for key in (*source.prefix, *keys):
         inside = isinstance(value, dict) and key in value
@@ -87,7 +95,7 @@ def _below(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
     return value
 
 
-def _fill(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _fill(source: Source, keys: Sequence[str | int], value: Scalar) -> Iterator[str]:
     """A value behind a key that has none."""
     key = locate(source, keys, of_key=True)
     lines = _lines(source)
@@ -102,7 +110,7 @@ def _fill(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
     yield "".join(lines)
 
 
-def _replace(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _replace(source: Source, keys: Sequence[str | int], value: Scalar) -> Iterator[str]:
     """Another value behind a key, in a block or between brackets."""
     place = locate(source, keys)
     lines = _lines(source)
@@ -119,7 +127,7 @@ def _replace(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
         yield "".join(lines)
 
 
-def _insert(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
+def _insert(source: Source, keys: Sequence[str | int], value: Scalar) -> Iterator[str]:
     """A new first entry of a mapping: behind its brace, or as a line indented like the entry that was first."""
     parent = locate(source, keys[:-1])
     lines = _lines(source)
@@ -130,10 +138,12 @@ def _insert(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
         key = json.dumps(keys[-1]) if looks_like_json(source.path, source.text) else keys[-1]
         yield _behind_brace(source.text, offset, f"{key}: {_quote(source, value)}")
         return
-    if before.strip():
+    if before.strip(" -"):
         raise EditError("the mapping does not begin on a line of its own", keys[:-1])
     ending = "\r\n" if first.endswith("\r\n") else "\n"
-    lines.insert(parent.line - 1, f"{before}{keys[-1]}: {one_line(value)}{ending}")
+    # The first key of an item stands behind its dash.
+    rest = " " * len(before) + first[len(before) :]
+    lines[parent.line - 1 : parent.line] = [f"{before}{keys[-1]}: {_quote(source, value)}{ending}", rest]
     yield "".join(lines)
 
 
@@ -146,7 +156,9 @@ def _behind_brace(text: str, offset: int, entry: str) -> str:
     return f"{text[: offset + 1]}{blanks}{entry},{blanks if chr(10) in blanks else ' '}{rest}"
 
 
-def _quote(source: Source, value: str) -> str:
+def _quote(source: Source, value: Scalar) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value)
     return json.dumps(value, ensure_ascii=False) if looks_like_json(source.path, source.text) else one_line(value)
 
 
@@ -216,7 +228,7 @@ def document_lines(source: Source) -> list[str]:
     return lines[max(start, locate(source, ()).line - 1) : end]
 
 
-def block_of(source: Source, keys: Sequence[str]) -> Block:
+def block_of(source: Source, keys: Sequence[str | int]) -> Block:
     """Where a key and its value stand, line by line. Raises EditError if the mapping is not in block style."""
     place = locate(source, keys, of_key=True)
     lines = _lines(source)
@@ -239,7 +251,7 @@ def block_of(source: Source, keys: Sequence[str]) -> Block:
     return Block(lines, place.line - 1, last, indent)
 
 
-def with_block(source: Source, keys: Sequence[str], lines: Sequence[str], meaning: Mapping[str, Any]) -> Source:
+def with_block(source: Source, keys: Sequence[str | int], lines: Sequence[str], meaning: Mapping[str, Any]) -> Source:
     """The document with `lines`, without indentation and line ends, in the place of a key and its value.
 
     `meaning` are the keys and values that the lines stand for ({}: the key goes). Raises EditError.
@@ -255,11 +267,201 @@ def with_block(source: Source, keys: Sequence[str], lines: Sequence[str], meanin
     return source._replace(text=_check_text(source, text, values))
 
 
+def set_value(source: Source, keys: Sequence[str | int], value: Any) -> Source:
+    """The document with any value at a path of keys; mappings on the way that do not exist are made.
+
+    A list or a mapping replaces the old value with its comments. Raises EditError.
+    """
+    values = _values(source.path, source.text)
+    if not keys:
+        raise EditError("the document can't be replaced as a whole")
+    parent = _below(values, source, keys[:-1])
+    if parent is None:
+        return set_value(source, keys[:-1], {str(keys[-1]): value})
+    is_structure = isinstance(value, (dict, list))
+    if not is_structure and not (isinstance(parent, dict) and isinstance(parent.get(keys[-1]), (dict, list))):
+        return set_text(source, keys, value)
+    if not isinstance(parent, dict):
+        raise EditError(f"there is no mapping {_shown(keys[:-1])}", keys)
+    own = {str(keys[-1]): value}
+    if keys[-1] in parent:
+        return with_block(source, keys, dump_one(own).splitlines(), own)
+    return _with_new_block(source, keys, own)
+
+
+def _with_new_block(source: Source, keys: Sequence[str | int], own: Mapping[str, Any]) -> Source:
+    """The document with a new first entry of a mapping, whose value has lines of its own."""
+    place = locate(source, keys[:-1])
+    lines, values = _lines(source), _values(source.path, source.text)
+    first = lines[place.line - 1]
+    before = first[: place.column - 1]
+    if looks_like_json(source.path, source.text) or first[place.column - 1 :].startswith("{"):
+        offset = sum(map(len, lines[: place.line - 1])) + len(before)
+        ((key, value),) = own.items()
+        text = _behind_brace(source.text, offset, f"{json.dumps(key)}: {json.dumps(value)}")
+    else:
+        indent, ending = " " * len(before), "\r\n" if first.endswith("\r\n") else "\n"
+        written = [f"{indent}{line}{ending}" for line in dump_one(own).splitlines()]
+        written[0] = before + written[0][len(before) :]
+        lines[place.line - 1 : place.line] = [*written, indent + first[len(before) :]]
+        text = "".join(lines)
+    _below(values, source, keys[:-1]).update(own)
+    return source._replace(text=_check_text(source, text, values))
+
+
+def with_item(source: Source, keys: Sequence[str | int], value: Any) -> Source:
+    """The document with a new last item of the list at a path of keys, in block style. Raises EditError."""
+    block, values = block_of(source, keys), _values(source.path, source.text)
+    found = _below(values, source, keys)
+    if not isinstance(found, list) or not found:
+        raise EditError(f"there is no list {_shown(keys)}", keys)
+    line, dash = _dash(source, (*keys, len(found) - 1))
+    ending = "\r\n" if line.endswith("\r\n") else "\n"
+    written = [f"{' ' * dash}{each}{ending}" for each in dump_one([value]).splitlines()]
+    ended = [*block.lines[: block.end]]
+    if not ended[-1].endswith("\n"):
+        ended[-1] += ending
+    text = "".join((*ended, *written, *block.lines[block.end :]))
+    found.append(value)
+    return source._replace(text=_check_text(source, text, values))
+
+
+_SCALAR = regex(r"[A-Za-z0-9.+-]+(?=[ \t]*(?:$|[#,}\]]))")
+
+
+def scalar_at(text: str, line: int, column: int) -> str:
+    """What is written at a place, as far as it can be a number or a boolean, "" for anything else."""
+    lines = text.splitlines()
+    found = _SCALAR.match(lines[line - 1], column - 1) if 0 < line <= len(lines) and column > 0 else None
+    return found[0] if found is not None else ""
+
+
+def with_quotes(text: str, line: int, column: int) -> str:
+    """A text of YAML with quotes around the number or the boolean at a place. Raises EditError."""
+    written = scalar_at(text, line, column)
+    if not written:
+        raise EditError(f"there is no number or boolean in line {line}")
+    lines = text.splitlines(keepends=True)
+    before, after = lines[line - 1][: column - 1], lines[line - 1][column - 1 + len(written) :]
+    lines[line - 1] = f'{before}"{written}"{after}'
+    return "".join(lines)
+
+
+_OLD_NAMES = regex(r"^(?P<before>[ \t-]*)JSONPath:", re.MULTILINE)
+
+
+def with_moved(source: Source, keys: Sequence[str | int], items: Sequence[str | int], name: str) -> Source:
+    """The document with a key and its value moved into each item of a list, as `name`, with its comments.
+
+    The columns of a CRD get the spelling of v1 for their paths. Raises EditError.
+    """
+    moved, values = block_of(source, keys), _values(source.path, source.text)
+    found = _below(values, source, items)
+    if not isinstance(found, list) or any(not isinstance(item, dict) or name in item for item in found):
+        raise EditError(f"{source.path}: {_shown(keys)} can't move to {_shown(items)}", keys)
+    head = moved.inside[0][moved.indent :]
+    inside = [head.replace(str(keys[-1]), name, 1), *(line[moved.indent :] for line in moved.inside[1:])]
+    text = _OLD_NAMES.sub(r"\g<before>jsonPath:", "".join(inside))
+    changes = [(moved.start, moved.end, "")]
+    for number, item in enumerate(found):
+        place = locate(source, (*items, number))
+        _, dash = _dash(source, (*items, number))
+        end = _end_of_item(moved.lines, place.line - 1, dash)
+        indent = " " * (place.column - 1)
+        lines = [indent + line if line.strip() else line for line in text.splitlines(keepends=True)]
+        changes.append((end, end, "".join(lines)))
+        item[name] = _with_new_names(copy.deepcopy(_below(values, source, keys)))
+    del _below(values, source, keys[:-1])[keys[-1]]
+    lines = moved.lines
+    for start, end, written in sorted(changes, reverse=True):
+        lines = [*lines[:start], written, *lines[end:]]
+    return source._replace(text=_check_text(source, "".join(lines), values))
+
+
+def _with_new_names(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [{("jsonPath" if key == "JSONPath" else key): each for key, each in item.items()}
+            if isinstance(item, dict) else item for item in value]  # fmt: skip
+
+
+def without_item(source: Source, keys: Sequence[str | int]) -> Source:
+    """The document without an item of a list in block style; a list that has no other goes with its key.
+
+    Raises EditError.
+    """
+    values = _values(source.path, source.text)
+    found = _below(values, source, keys[:-1])
+    number = keys[-1]
+    if not isinstance(found, list) or not isinstance(number, int) or number >= len(found):
+        raise EditError(f"there is no item {_shown(keys)}", keys)
+    if len(found) == 1:
+        return with_block(source, keys[:-1], [], {})
+    if _first_line(source, keys[:-1])[1].startswith("["):
+        rest = [*found[:number], *found[number + 1 :]]
+        return with_block(source, keys[:-1], dump_one({str(keys[-2]): rest}).splitlines(), {str(keys[-2]): rest})
+    lines = _lines(source)
+    _, dash = _dash(source, keys)
+    start = locate(source, keys).line - 1
+    end = _end_of_item(lines, start, dash)
+    del found[number]
+    text = "".join((*lines[:start], *lines[end:]))
+    return source._replace(text=_check_text(source, text, values))
+
+
+def _end_of_item(lines: Sequence[str], start: int, dash: int) -> int:
+    """The line behind an item that begins in a line, with its dash in a column."""
+    end = start + 1
+    while end < len(lines) and not is_separator(lines[end]):
+        if lines[end].strip() and len(lines[end]) - len(lines[end].lstrip(" ")) <= dash:
+            break
+        end += 1
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def without_key(source: Source, keys: Sequence[str | int]) -> Source:
+    """The document without a key and its value, in block style or between braces on one line. Raises EditError."""
+    before = _first_line(source, keys[:-1])
+    if not before[1].startswith("{"):
+        return with_block(source, keys, [], {})
+    place, lines = locate(source, keys, of_key=True), _lines(source)
+    values = _values(source.path, source.text)
+    del _parent(values, source, keys)[keys[-1]]
+    line, start = lines[place.line - 1], place.column - 1
+    for end in (number for number, char in enumerate(line) if number > start and char in ",}"):
+        head, tail = line[:start], line[end:]
+        tail = tail[1:].lstrip(" ") if tail.startswith(",") else tail
+        head = head.rstrip(" ").removesuffix(",") if tail.startswith("}") else head
+        text = "".join((*lines[: place.line - 1], head + tail, *lines[place.line :]))
+        if _values(source.path, text) == values:
+            return source._replace(text=text)
+    raise EditError(_explain_hindrance(source, keys), keys)
+
+
+def _first_line(source: Source, keys: Sequence[str | int]) -> tuple[str, str]:
+    """The line in which a value begins: what stands before it, and from it on."""
+    place = locate(source, keys)
+    lines = _lines(source)
+    line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+    return line[: place.column - 1], line[place.column - 1 :]
+
+
+def _dash(source: Source, keys: Sequence[str | int]) -> tuple[str, int]:
+    """The line in which an item of a block list begins, and the column of its dash. Raises EditError."""
+    before, rest = _first_line(source, keys)
+    dash = before.rstrip(" ")
+    if dash.strip() != "-":
+        raise EditError(f"{source.path}: each item has to be on a line of its own to be edited", keys)
+    return before + rest, len(dash) - 1
+
+
 def _lines(source: Source) -> list[str]:
     return source.text.splitlines(keepends=True)
 
 
-def _parent(values: list[Any], source: Source, keys: Sequence[str]) -> Any:
+def _parent(values: list[Any], source: Source, keys: Sequence[str | int]) -> Any:
     value: Any = values[source.document]
     for key in (*source.prefix, *keys[:-1]):
         value = value[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,55 @@ if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
 
 
+class Structure(NamedTuple):
+    """A mapping or a list, as JSON: edits are compared and counted, so that they hold no value that changes."""
+
+    json: str
+
+    @classmethod
+    def of(cls, value: object) -> Structure:
+        """The structure of a value."""
+        return cls(json.dumps(value, sort_keys=False))
+
+
 class FieldEdit(NamedTuple):
-    """A change of one field of a document: `value` is its new text or list, None to remove the field."""
+    """A change of one field of a document: `value` is its new one, None to remove the field."""
 
     source: Source
     keys: tuple[str | int, ...]
-    value: str | tuple[str, ...] | None
+    value: str | bool | int | tuple[str, ...] | Structure | None
+
+
+class AddedItem(NamedTuple):
+    """A new last item of a list."""
+
+    source: Source
+    keys: tuple[str | int, ...]
+    value: Structure
+
+
+class RemovedItem(NamedTuple):
+    """An item that is taken out of its list."""
+
+    source: Source
+    keys: tuple[str | int, ...]
+
+
+class MovedField(NamedTuple):
+    """A field that moves, with its comments and under a new name, into each item of a list of mappings."""
+
+    source: Source
+    keys: tuple[str | int, ...]
+    items: tuple[str | int, ...]
+    name: str
+
+
+class QuotedScalar(NamedTuple):
+    """A number or a boolean of one file that gets quotes, by its line and column."""
+
+    path: str
+    line: int
+    column: int
 
 
 class NewDocument(NamedTuple):
@@ -41,7 +85,7 @@ class RemovedDocument(NamedTuple):
     source: Source
 
 
-Edit = FieldEdit | NewDocument | RemovedDocument
+Edit = FieldEdit | AddedItem | RemovedItem | MovedField | QuotedScalar | NewDocument | RemovedDocument
 
 
 class RemedyCandidate(NamedTuple):
@@ -85,7 +129,7 @@ class Diagnosis(NamedTuple):
 class Scene(NamedTuple):
     """What is diagnosed: a compilation, as far as causes are looked for in it.
 
-    `state` is the cluster before, None where the compilation begins with none.
+    `state` is the cluster before, None where the compilation begins with none; `reported` are the compiler's findings.
     """
 
     settled: SettledCluster
@@ -93,6 +137,7 @@ class Scene(NamedTuple):
     objects: tuple[Rendered, ...]
     options: Options
     extensions: tuple[ExtensionOutcome, ...] = ()
+    reported: tuple[Diagnostic, ...] = ()
 
     @property
     def cluster(self) -> Cluster:

@@ -11,7 +11,7 @@ from olmc.compiler.resolver.explain import ExplanationLine
 from olmc.compiler.rules.findings.reconcile import HELD_BACK, NOT_SATISFIABLE
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diagnose import bundles, failures, gitops, upgrades, workloads
+from olmc.review.diagnose import bundles, extensions, failures, gitops, installs, upgrades, workloads
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
 from olmc.review.explain.missing import WhyAnswer
 from olmc.review.explain.resolution import ResolutionHop
@@ -24,7 +24,7 @@ def scene_of(done: Compilation) -> Scene | None:
     """The scene of a compilation, None for one that failed or is of a bundle by itself."""
     if done.settled is None or done.workspace is None:
         return None
-    return Scene(done.settled, done.workspace, done.objects, done.options, done.extensions)
+    return Scene(done.settled, done.workspace, done.objects, done.options, done.extensions, done.diagnostics)
 
 
 def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[Diagnosis, ...]:
@@ -36,7 +36,7 @@ def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[
 def _found(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
     for resolving in upgrades.FINDERS:
         yield from (diagnosis._replace(of_resolution=True) for diagnosis in resolving(scene))
-    for failing in failures.FINDERS:
+    for failing in (*failures.FINDERS, *installs.FINDERS, *extensions.FINDERS):
         yield from (diagnosis._replace(is_shown=True) for diagnosis in failing(scene))
     for find in _FINDERS:
         yield from find(scene)

@@ -11,27 +11,29 @@ from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.reconcile.diagnose import group_way_out, place_of, several_groups, supported_modes
 from olmc.compiler.reconcile.unresolved import unread_csv
 from olmc.compiler.rules.findings import reconcile as compiler_rules
-from olmc.k8s.diagnostics import POSSIBLE, close_matches
-from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import OLM_GROUP, ObjectKey
+from olmc.compiler.rules.findings.catalogs import BAD_BLOB
+from olmc.k8s.diagnostics import POSSIBLE, RefusedObject, close_matches
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, name_of, namespace_of, spec_of
 from olmc.k8s.yaml import at, dump_one
+from olmc.k8s.yaml.edit import value_of
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import (
     Diagnosis,
     FieldEdit,
     NewDocument,
+    QuotedScalar,
     RemedyCandidate,
     RemovedDocument,
     Scene,
     operator_of,
     row_of,
 )
+from olmc.review.diagnose.repairs import Complaint, field_of, quoted, repairs, without_duplicates
 from olmc.review.diagnose.upgrades import missed_by
 
 _MOST = 3
 _OF_TARGETS = frozenset({"UnsupportedOperatorGroup", "NoTargetNamespaces"})
-# What stands behind a key as it is written, as far as it can be a number or a boolean.
-_SCALAR = regex(r"[A-Za-z0-9.+-]+(?=[ \t]*(?:$|[#,}\]]))")
 
 
 def unsuited_groups(scene: Scene) -> Iterator[Diagnosis]:
@@ -82,17 +84,78 @@ def unread_texts(scene: Scene) -> Iterator[Diagnosis]:
     """CSVs with a value that YAML reads as a number or a boolean, where OLM wants a text (R-CAT-654)."""
     for namespace, done in scene.settled.rounds.items():
         for error in done.unreadable:
-            source = error.content.csv.source
-            lines = source.text.splitlines()
-            place = at(source, *error.keys)
-            line = lines[place.line - 1] if place is not None and 0 < place.line <= len(lines) else ""
-            written = _SCALAR.match(line, place.column - 1) if place is not None and error.cause is not None else None
-            if written is None:
+            change = quoted(error.content.csv.source, error.keys) if error.cause is not None else None
+            if change is None:
                 continue
-            edit = FieldEdit(source, error.keys, written[0])
             rows = tuple(map(row_of, scene.cluster.subscriptions.within(namespace).values()))
-            candidates = (RemedyCandidate(f'Write "{written[0]}" in quotes in {source.path}', (edit,)),)
-            yield Diagnosis(unread_csv(error), rows, "", candidates, is_told=True)
+            yield Diagnosis(unread_csv(error), rows, "", (change,), is_told=True)
+
+
+def refused_objects(scene: Scene) -> Iterator[Diagnosis]:
+    """Objects of OLM that the API server refuses, with the operators that wait for them."""
+    for finding in scene.reported:
+        cause = finding.cause
+        if not isinstance(cause, RefusedObject) or cause.source is None or not cause.keys:
+            continue
+        obj = value_of(cause.source)
+        complaint = Complaint(cause.source, cause.keys, cause.problem)
+        candidates = [*repairs(complaint), *_unlike_schema(complaint)]
+        yield Diagnosis(finding, _waiting_for(scene, obj), "", tuple(candidates), is_told=True)
+
+
+def _unlike_schema(complaint: Complaint) -> Iterator[RemedyCandidate]:
+    """What cures a value that breaks the schema of its kind."""
+    if "non-unique" in complaint.text:
+        yield from filter(None, [without_duplicates(complaint.source, complaint.keys)])
+    meant = complaint.text.partition("did you mean ")[2].strip(" ?.'\"")
+    if meant:
+        edit = FieldEdit(complaint.source, complaint.keys, meant)
+        yield RemedyCandidate(f"Set {field_of(complaint.keys)}: {meant} in {complaint.source.path}", (edit,))
+
+
+def _waiting_for(scene: Scene, obj: KubernetesObject) -> tuple[NamespacedName, ...]:
+    """The operators that an object of OLM stands for, or that can't go on without it."""
+    namespace, spec = namespace_of(obj), spec_of(obj)
+    if obj.get("kind") == "Subscription":
+        return (NamespacedName(namespace, str(spec.get("name"))),)
+    subscriptions = scene.cluster.subscriptions.values()
+    if obj.get("kind") == "CatalogSource":
+        key = CatalogKey(name_of(obj), namespace)
+        return tuple(row_of(each) for each in subscriptions if (each.catalog.name, each.catalog.namespace) == (
+            key.name, key.namespace))  # fmt: skip
+    return tuple(row_of(each) for each in subscriptions if each.name.namespace == namespace)
+
+
+def unread_catalogs(scene: Scene) -> Iterator[Diagnosis]:
+    """Catalogs with a number or a boolean where OLM wants a text (R-CAT-121)."""
+    broken = {name for name, source in scene.cluster.catalogs.items() if source.catalog and source.catalog.problem}
+    rows = tuple(row_of(each) for _, each in sorted(scene.cluster.subscriptions.items()) if each.catalog in broken)
+    for finding in scene.reported if rows else ():
+        place = finding.location
+        if finding.code != BAD_BLOB.code or place is None or not finding.message.endswith("of type string"):
+            continue
+        edit = QuotedScalar(place.path, place.line, place.column)
+        change = RemedyCandidate(f"Put the value at {place} in quotes", (edit,))
+        yield Diagnosis(finding, rows, "", (change,), is_told=True)
+
+
+def idle_catalogs(scene: Scene) -> Iterator[Diagnosis]:
+    """CatalogSources that no Subscription names and that keep a namespace from being resolved (R-CAT-501)."""
+    used = {each.catalog for each in scene.cluster.subscriptions.values()}
+    for finding in scene.reported:
+        if finding.code != compiler_rules.PREVENTED.code:
+            continue
+        for key, catalog in sorted(scene.cluster.catalogs.items()):
+            named = f"error using catalogsource {key.namespace}/{key.name}:"
+            if key in used or catalog.source is None or named not in finding.message:
+                continue
+            text = f"Remove CatalogSource {key.namespace}/{key.name}, which no Subscription uses"
+            blocked = tuple(
+                row_of(each) for _, each in sorted(scene.cluster.subscriptions.items())
+                if f"namespace {each.name.namespace}:" in finding.message
+            )  # fmt: skip
+            candidate = RemedyCandidate(text, (RemovedDocument(catalog.source),))
+            yield Diagnosis(finding, blocked, "", (candidate,), is_told=True)
 
 
 def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
@@ -141,10 +204,10 @@ class _Wrong(NamedTuple):
 def misspelt_names(scene: Scene) -> Iterator[Diagnosis]:
     """Subscriptions that ask for a package, a channel or a version which their catalog does not have (R-CAT-571)."""
     for name, subscription in sorted(scene.cluster.subscriptions.items()):
-        if subscription.failure is None or subscription.installed or subscription.source is None:
+        if subscription.failure is None or subscription.source is None:
             continue
         wrong = _wrong_field(scene, subscription)
-        if wrong is None:
+        if wrong is None or (subscription.installed and wrong.field == "startingCSV"):
             continue
         finding = rules.NOT_IN_CATALOG.finding(
             at(subscription.source, "spec", wrong.field), name=name, field=wrong.field, written=wrong.written,
@@ -178,7 +241,11 @@ def _wrong_field(scene: Scene, subscription: Subscription) -> _Wrong | None:
         return _Wrong("name", subscription.package, where, known, _alike(subscription.package, known))
     if subscription.channel and subscription.channel not in package.channels:
         known = (package.default_channel, *sorted(set(package.channels) - {package.default_channel}))
-        meant = _alike(subscription.channel, known) or known[:_MOST]
+        having = tuple(
+            each for each in known
+            if subscription.installed in [entry.name for entry in package.channels[each].entries]
+        )  # fmt: skip
+        meant = _alike(subscription.channel, known) or having[:_MOST] or known[:_MOST]
         return _Wrong("channel", subscription.channel, f"package {package.name}", known, meant)
     channel = package.channels.get(subscription.channel or package.default_channel)
     entries = tuple(entry.name for entry in channel.entries) if channel is not None else ()
@@ -217,5 +284,6 @@ def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
 
 
 FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
-    unsuited_groups, missing_groups, second_groups, unread_texts, misspelt_names, wrong_pins_of_extensions,
+    unsuited_groups, refused_objects, unread_catalogs, idle_catalogs, missing_groups, second_groups, unread_texts,
+     misspelt_names, wrong_pins_of_extensions,
 )  # fmt: skip

@@ -6,6 +6,7 @@ operator that runs stops. The search compiles at most a dozen candidates, with t
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -21,8 +22,31 @@ from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, RefusedObject, Sou
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
 from olmc.k8s.yaml import dump_one
-from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block, without_document
-from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate, RemovedDocument
+from olmc.k8s.yaml.edit import (
+    EditError,
+    set_value,
+    value_of,
+    with_block,
+    with_item,
+    with_moved,
+    with_quotes,
+    without_document,
+    without_item,
+    without_key,
+)
+from olmc.review.diagnose.diagnosis import (
+    AddedItem,
+    Diagnosis,
+    Edit,
+    FieldEdit,
+    MovedField,
+    NewDocument,
+    QuotedScalar,
+    RemedyCandidate,
+    RemovedDocument,
+    RemovedItem,
+    Structure,
+)
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.explain.status import OperatorStatus, operators
 from olmc.targets.pipeline import compile
@@ -32,6 +56,9 @@ MOST_TRIALS = 12
 MOST_SECONDS = 30.0
 """How much CPU they may take together."""
 _MOST_FILES = 5_000
+_MOST_STEPS = 4
+"""How many changes after each other, each of which brings the next mistake to light, are one remedy."""
+_MOST_NEXT = 3
 
 
 class Remedy(NamedTuple):
@@ -77,19 +104,31 @@ def search(
     if not waiting or not request.root.is_dir():
         return RemedySearch((), not waiting)
     tried: list[Remedy] = []
-    until = time.process_time() + seconds
+    cured: set[Diagnosis] = set()
+    number, until = 0, time.process_time() + seconds
     before = _Before(request, _rows(done), found)
     for diagnosis in waiting:
-        for candidate in diagnosis.candidates:
-            if len(tried) >= MOST_TRIALS or time.process_time() > until:
+        pending = [(1, candidate) for candidate in diagnosis.candidates if diagnosis not in cured]
+        while pending:
+            if number >= MOST_TRIALS or time.process_time() > until:
                 return RemedySearch(tuple(tried), is_complete=False)
-            remedy = _tried(before, diagnosis, candidate)
+            number += 1
+            depth, candidate = pending.pop(0)
+            remedy, after = _tried(before, diagnosis, candidate)
             tried.append(remedy)
-            if remedy.is_proven:
+            if remedy.is_proven and after is not None:
+                also = [
+                    each for each in waiting
+                    if each not in {diagnosis, *cured} and _is_of_same(each, diagnosis) and _cures(each, before, after)
+                ]  # fmt: skip
+                tried += (remedy._replace(diagnosis=each) for each in also)
+                cured.update((diagnosis, *also))
                 break
+            if after is not None and depth < _MOST_STEPS:
+                pending[:0] = [(depth + 1, each) for each in _continued(before, remedy, after)]
     proven = {remedy.diagnosis for remedy in tried if remedy.is_proven}
     left = [diagnosis for diagnosis in waiting if diagnosis not in proven]
-    if len(left) > 1 and len(tried) < MOST_TRIALS and time.process_time() < until:
+    if len(left) > 1 and number < MOST_TRIALS and time.process_time() < until:
         tried += _tried_together(before, left)
     return RemedySearch(tuple(tried))
 
@@ -177,16 +216,49 @@ def _is_small(root: Path) -> bool:
     return root.is_dir()
 
 
-def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> Remedy:
+def _is_of_same(other: Diagnosis, diagnosis: Diagnosis) -> bool:
+    """Whether two diagnoses may have one cause: an operator that fails is one of both, and each says it its way."""
+    return other.finding.code != diagnosis.finding.code and bool(set(other.operators) & set(diagnosis.operators))
+
+
+def _continued(before: _Before, remedy: Remedy, after: Compilation) -> Iterator[RemedyCandidate]:
+    """The candidates of what a change brought to light, together with the change: OLM stops at the first mistake."""
+    known = {each.finding.message for each in before.found}
+    found = diagnose(scene_of(after))
+    if any(each.finding.message == remedy.diagnosis.finding.message for each in found):
+        return
+    for each in found:
+        if each.finding.message not in known and set(each.operators) & set(remedy.diagnosis.operators):
+            for more in each.candidates[:_MOST_NEXT]:
+                if _takes_back(remedy.candidate, more):
+                    continue
+                text = f"{remedy.candidate.text}; {more.text}"
+                yield RemedyCandidate(text, (*remedy.candidate.edits, *more.edits))
+
+
+def _takes_back(earlier: RemedyCandidate, later: RemedyCandidate) -> bool:
+    """Whether a candidate takes out a document that an earlier one has just changed."""
+    gone = {(edit.source.path, edit.source.document) for edit in later.edits if isinstance(edit, RemovedDocument)}
+    changed = (edit.source for edit in earlier.edits if not isinstance(edit, (NewDocument, QuotedScalar)))
+    return any((source.path, source.document) in gone for source in changed)
+
+
+def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> tuple[Remedy, Compilation | None]:
+    """A candidate with its verdict, and the compilation with it, None where it can't be made."""
     try:
         changes = changes_of(before.request.root, candidate.edits)
         after = _compiled_with(before.request, changes) if changes else None
         # A group that the API server refuses is to be corrected, and not to get another one beside it.
         hides = after is not None and _adds(candidate) and any(map(_is_refused_group, after.diagnostics))
-        is_proven = after is not None and not hides and _cures(diagnosis, before, after)
+        is_proven = after is not None and not hides and _cures(diagnosis, before, after, _leaves(candidate))
     except EditError:
-        return Remedy(diagnosis, candidate, (), is_proven=False)
-    return Remedy(diagnosis, candidate, changes, is_proven)
+        return Remedy(diagnosis, candidate, (), is_proven=False), None
+    return Remedy(diagnosis, candidate, changes, is_proven), None if hides else after
+
+
+def _leaves(candidate: RemedyCandidate) -> bool:
+    """Whether a candidate takes documents out, so that the operator to install may be one of them."""
+    return any(isinstance(edit, RemovedDocument) for edit in candidate.edits)
 
 
 def _adds(candidate: RemedyCandidate) -> bool:
@@ -197,8 +269,11 @@ def _is_refused_group(finding: Diagnostic) -> bool:
     return isinstance(finding.cause, RefusedObject) and finding.cause.kind == "OperatorGroup"
 
 
-def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
-    """Whether a diagnosis is not made any more, its operators run, and every operator that ran before still runs."""
+def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation, may_leave: bool = False) -> bool:
+    """Whether a diagnosis is not made any more, its operators run, and every operator that ran before still runs.
+
+    `may_leave`: the operator that was to be installed need not be there.
+    """
     if after.failed or after.settled is None:
         return False
     rows = _rows(after)
@@ -206,7 +281,7 @@ def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
     if any(_runs(row) and (row.namespace, row.package) not in running for row in before.rows.values()):
         return False
     wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
-    if not wanted or not all(_runs(row) and not row.fails for row in wanted):
+    if not (wanted or may_leave) or not all(_runs(row) and not row.fails for row in wanted):
         return False
     # Its words may differ after the change: of several diagnoses of one kind about an operator one has to be missing.
     return _count(diagnosis, diagnose(scene_of(after))) < _count(diagnosis, before.found)
@@ -237,18 +312,24 @@ def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
     read, such as what a tool builds, and for one that a link leads to or that is outside of the folder."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
+    known: dict[str, set[str]] = {}
     for edit in edits:
-        path = edit.path if isinstance(edit, NewDocument) else edit.source.path
+        path = edit.path if isinstance(edit, (NewDocument, QuotedScalar)) else edit.source.path
         # A link may lead out of the workspace, and out of the copy in which a candidate is compiled.
         if (root / path).resolve() != root.resolve() / path:
             raise EditError(f"{path} is reached by a link, or is outside of the workspace")
         if path not in before:
             before[path] = after[path] = _text(root / path)
+        known.setdefault(path, set()).add(after[path])
         if isinstance(edit, NewDocument):
             head = f"{after[path].rstrip()}\n---\n" if after[path].strip() else ""
             after[path] = head + edit.text
             continue
-        if before[path] != edit.source.text:
+        if isinstance(edit, QuotedScalar):
+            after[path] = with_quotes(after[path], edit.line, edit.column)
+            continue
+        # An edit may be of the document after those that come before it.
+        if edit.source.text not in known[path]:
             raise EditError(f"{path} is not what was compiled")
         source = edit.source._replace(text=after[path])
         after[path] = without_document(source) if isinstance(edit, RemovedDocument) else edited(edit, source).text
@@ -264,36 +345,38 @@ def _text(path: Path) -> str:
         raise EditError(f"{path} can't be read") from error
 
 
-def edited(edit: FieldEdit, source: Source) -> Source:
+def edited(edit: FieldEdit | AddedItem | RemovedItem | MovedField, source: Source) -> Source:
     """The document after an edit, with its comments. Raises EditError."""
-    keys = tuple(str(key) if not isinstance(key, int) else key for key in edit.keys)
+    if isinstance(edit, RemovedItem):
+        return without_item(source, edit.keys)
+    if isinstance(edit, MovedField):
+        return with_moved(source, edit.keys, edit.items, edit.name)
+    if isinstance(edit, AddedItem):
+        return with_item(source, edit.keys, json.loads(edit.value.json))
     if edit.value is None:
-        return _without(source, keys)
-    if isinstance(edit.value, str):
-        return _with_text(source, keys, edit.value)
-    key, parent, value = str(keys[-1]), _value(source, keys[:-1]), list(edit.value)
-    if key in parent:
-        own = {key: value}
-        return with_block(source, keys, dump_one(own).splitlines(), own)  # type: ignore[arg-type]
-    whole = {str(keys[-2]): {**parent, key: value}}
-    return with_block(source, keys[:-1], dump_one(whole).splitlines(), whole)  # type: ignore[arg-type]
+        return _without(source, edit.keys)
+    if isinstance(edit.value, Structure):
+        return set_value(source, edit.keys, json.loads(edit.value.json))
+    if isinstance(edit.value, tuple):
+        return set_value(source, edit.keys, list(edit.value))
+    return _with_scalar(source, edit.keys, edit.value)
 
 
 def _without(source: Source, keys: tuple[str | int, ...]) -> Source:
     parent = _value(source, keys[:-1])
-    if set(parent) == {keys[-1]}:  # an empty mapping is written as one
-        return with_block(source, keys[:-1], [f"{keys[-2]}: {{}}"], {str(keys[-2]): {}})  # type: ignore[arg-type]
-    return with_block(source, keys, [], {})  # type: ignore[arg-type]
+    if set(parent) == {keys[-1]} and isinstance(keys[-2], str):  # an empty mapping is written as one
+        return with_block(source, keys[:-1], [f"{keys[-2]}: {{}}"], {keys[-2]: {}})
+    return without_key(source, keys)
 
 
-def _with_text(source: Source, keys: tuple[str | int, ...], value: str) -> Source:
+def _with_scalar(source: Source, keys: tuple[str | int, ...], value: str | bool | int) -> Source:
     if keys[:2] == ("metadata", "annotations") and not mapping(mapping(value_of(source)).get("metadata")).get(
         "annotations"
     ):
         name = value_of(source)["metadata"]["name"]
-        added = {"name": name, "annotations": {keys[2]: value}}
+        added = {"name": name, "annotations": {str(keys[2]): value}}
         return with_block(source, ("metadata", "name"), dump_one(added).splitlines(), added)
-    return set_text(source, keys, value)  # type: ignore[arg-type]
+    return set_value(source, keys, value)
 
 
 def _value(source: Source, keys: Iterable[str | int]) -> Mapping[str, object]:

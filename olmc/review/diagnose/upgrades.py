@@ -14,6 +14,7 @@ from olmc.compiler.reconcile.diagnose import unseen_catalog
 from olmc.compiler.reconcile.unresolved import held_finding
 from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
 from olmc.compiler.rules.findings import lints
+from olmc.compiler.rules.findings.reconcile import NOT_SATISFIABLE
 from olmc.k8s.diagnostics import Diagnostic, close_matches, join_limited
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import (
@@ -32,7 +33,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
-from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, RemovedDocument, Scene, row_of
 from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
 from olmc.review.explain.resolution import channel_entries
 from olmc.review.graph.upgrade_graph import upgrade_graph
@@ -350,7 +351,39 @@ def _both_new(scene: Scene, one: Subscription, other: Subscription, api: GVK, ne
     )  # fmt: skip
     here = scene.cluster.subscriptions.within(one.name.namespace).values()
     keys = tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in (one, other))
-    return Diagnosis(finding, tuple(map(row_of, here)), objects=keys, is_told=True, is_shown=True)
+    candidates = tuple(candidate for each in (other, one) for candidate in _removed(each))
+    rows = tuple(map(row_of, here))
+    return Diagnosis(finding, rows, "", candidates, objects=keys, is_told=True, is_shown=True)
+
+
+def _removed(subscription: Subscription) -> Iterator[RemedyCandidate]:
+    """The candidate that takes a Subscription out."""
+    if subscription.source is not None:
+        text = f"Remove Subscription {subscription.name}"
+        yield RemedyCandidate(text, (RemovedDocument(subscription.source),))
+
+
+def twice_subscribed(scene: Scene) -> Iterator[Diagnosis]:
+    """Several Subscriptions to one package in a namespace, of which OLM resolves none (R-CAT-544)."""
+    by_package: dict[NamespacedName, list[Subscription]] = {}
+    for _, subscription in sorted(scene.cluster.subscriptions.items()):
+        if subscription.failure is not None:
+            by_package.setdefault(row_of(subscription), []).append(subscription)
+    for row, several in by_package.items():
+        begin = f"namespace {row.namespace}:"
+        finding = next(
+            (each for each in scene.reported if each.code == NOT_SATISFIABLE.code and begin in each.message), None
+        )
+        if len(several) < 2 or finding is None:
+            continue
+        # The one that has installed something stays, then that with the name of the package.
+        several.sort(key=lambda each: (not each.installed, each.name.name != row.name, each.name))
+        kept = several[0]
+        edits = tuple(RemovedDocument(each.source) for each in several[1:] if each.source is not None)
+        names = ", ".join(str(each.name) for each in several[1:])
+        text = f"Remove Subscription {names}; {kept.name} stays, with channel {kept.channel or 'of the default'}"
+        candidates = (RemedyCandidate(text, edits),) if len(edits) == len(several) - 1 else ()
+        yield Diagnosis(finding, (row,), "", candidates, is_told=True, is_shown=True)
 
 
 def _api(value: object) -> GVK:
@@ -372,6 +405,7 @@ def _second_provider(scene: Scene, subscription: Subscription, csv: Csv, api: GV
         finding,
         tuple(dict.fromkeys((row_of(subscription), *map(row_of, here)))),
         _deletion(csv),
+        tuple(_removed(subscription)),
         culprit=row_of(subscription),
         objects=tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in here),
         is_told=True,
@@ -403,7 +437,7 @@ def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
     cluster = scene.cluster
     for name, subscription in sorted(cluster.subscriptions.items()):
         key = subscription.catalog
-        if subscription.installed or not key.name:
+        if (subscription.installed and subscription.failure is None) or not key.name:
             continue
         seen_from = (name.namespace, scene.options.global_catalog_namespace)
         if key in cluster.catalogs:
@@ -443,7 +477,8 @@ def _alike_catalogs(scene: Scene, subscription: Subscription, seen_from: tuple[s
         for name, source in scene.cluster.catalogs.items()
         if name.namespace in seen_from and any(of_package(source.entries, subscription.package))
     }
-    return [having[name] for name in close_matches(key.name, sorted(having), 1)]
+    alike = close_matches(key.name, sorted(having), 1)
+    return [having[name] for name in alike or (sorted(having) if subscription.had_catalog else ())]
 
 
 def _catalog_elsewhere(
@@ -555,4 +590,14 @@ def deprecations(scene: Scene) -> Iterator[Diagnosis]:
                 )
 
 
-FINDERS = (stranded, held_back, held_by_manual, ignored_pins, orphans, second_providers, catalogs_elsewhere, crds_alone)
+FINDERS = (
+    stranded,
+    held_back,
+    held_by_manual,
+    ignored_pins,
+    orphans,
+    second_providers,
+    twice_subscribed,
+    catalogs_elsewhere,
+    crds_alone,
+)
