@@ -40,6 +40,7 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
+from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.api.restmapper import known_kinds
 from olmc.k8s.diagnostics import Severity
@@ -196,7 +197,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     say(text, nl=False, out=True)
     say(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), nl=False)
     for remark in remarks(difference.old, difference.new):
-        say(f"olmc: {remark}")
+        say(clean(f"olmc: {remark}"))
     grave_from = least_of(opts.fail_on, exit_code=opts.exit_code)
     is_grave = grave_from is not None and any(change.severity >= grave_from for change in difference.changes)
     raise SystemExit(FINDINGS if is_grave else DONE)

@@ -99,8 +99,7 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     _tell_left(left, tried)
     undiagnosed = () if found or opts.select else _failures(done)
     for finding in undiagnosed:
-        place = f"{finding.location}: " if finding.location is not None else ""
-        say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
+        _tell_unfixed(finding)
     raise SystemExit(FINDINGS if left or undiagnosed else DONE)
 
 
@@ -117,17 +116,23 @@ def _agreed(remedy: Remedy) -> bool:
     return click.confirm(clean(remedy.candidate.text), err=True)
 
 
+def _tell_unfixed(finding: Diagnostic, tried: Sequence[str] = ()) -> None:
+    """Report a problem that no change cures: with its place, the changes that were tried, and the way out."""
+    place = f"{finding.location}: " if finding.location is not None else ""
+    say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
+    for line in (*(f"does not help: {text}" for text in tried), *finding.hint.splitlines()):
+        say(clean(f"  {line}"))
+
+
 def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
     """Report the diagnoses that no change cures, with what was tried and the command for each."""
     for diagnosis in left:
-        finding = diagnosis.finding
-        place = f"{finding.location}: " if finding.location is not None else ""
-        say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
-        for remedy in tried.tried:
-            if remedy.diagnosis == diagnosis and remedy.changes and not remedy.is_proven:
-                say(clean(f"  does not help: {remedy.candidate.text}"))
-        for line in finding.hint.splitlines():
-            say(clean(f"  {line}"))
+        failed = [
+            remedy.candidate.text
+            for remedy in tried.tried
+            if remedy.diagnosis == diagnosis and remedy.changes and not remedy.is_proven
+        ]
+        _tell_unfixed(diagnosis.finding, failed)
         if diagnosis.command:
             say(clean(f"  $ {diagnosis.command}"))
     if not tried.is_complete:

@@ -91,7 +91,7 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
         raise SystemExit(BAD_INPUT)
     if not catalogs:
         wrong_usage(
-            f"no catalog and no bundle in {path}. Give the directory that contains them; `olmc vendor` fetches the "
+            f"{path} has no catalog and no bundle. Give the directory that contains them; `olmc vendor` fetches the "
             "content of a CatalogSource."
         )
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from commands import olmc
 
 from olmc.cli.main import main
 
@@ -41,7 +42,9 @@ def test_what_would_be_installed_is_unknown(without_content: Path, tmp_path: Pat
     code, status = ran("status", without_content)
     (operator,) = status["operators"]
     assert (code, operator["reason"], operator["waits"], operator["fails"]) == (1, "Unknown", "Unknown", False)
-    assert [line["text"] for line in operator["missing"]] == [why]
+    assert [line["text"] for line in operator["missing"]] == [
+        why, "Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.",
+    ]  # fmt: skip
 
 
 def test_what_becomes_of_what_runs_is_unknown(project: Path, without_content: Path) -> None:
@@ -60,3 +63,23 @@ def test_another_failure_is_one(without_content: Path) -> None:
     _, status = ran("status", without_content)
     (operator,) = status["operators"]
     assert (operator["reason"], operator["fails"]) == ("TooManyOperatorGroups", True)
+
+
+def test_the_way_out_of_unknown_content_is_named(without_content: Path) -> None:
+    """`why` calls the operator unknown, not failing, and `why` and `fix` name the way to the content."""
+    code, answered = ran("why", "Subscription/harbour/beacon", without_content)
+    (answer,) = answered["answers"]
+    assert (code, answer["state"]) == (1, "unknown")
+    assert any("Run `olmc vendor`" in line["text"] for line in answer["because"])
+    done = olmc("fix", "--dry-run", str(without_content))
+    assert (done.exit_code, "\n  Run `olmc vendor`" in done.stderr) == (1, True)
+
+
+def test_a_diff_between_unknown_sides_does_not_promise_safety(without_content: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(without_content, other)
+    path = other / "operators.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("channel: stable", "channel: fast"), encoding="utf-8")
+    done = olmc("diff", str(without_content), str(other))
+    assert "1 operator is unknown; no risk in the rest (1 change)" in " ".join(done.stdout.split())
+    assert "harbour/beacon is unknown: the content of CatalogSource olm/harbour is not vendored" in done.stderr

@@ -193,12 +193,14 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
         names = ", ".join(str(name) for name, _ in subscriptions)
         yield vendor_rules.UNKNOWN_CATALOG.finding(
             at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names,
-            hint=_way_to_know(key, cluster),
+            hint=way_to_catalog(key, cluster),
         )  # fmt: skip
 
 
-def _way_to_know(key: CatalogKey, cluster: Cluster) -> str:
-    """What to do about a catalog that nothing stands for: the command for those of platforms, else what there is."""
+def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
+    """Return the way to the content of a catalog: the command for those of platforms, else the ways that exist."""
+    if key in cluster.catalogs:
+        return f"Run `olmc vendor`, or put its file-based catalog into catalogs/{key.name}/."
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."

@@ -9,6 +9,7 @@ from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.olm.facts import csv_by_label, is_copy, owner_csvs, package_of
 from olmc.compiler.olm.naming import MANAGED, OWNER, OWNER_KIND, OWNER_NAMESPACE
+from olmc.k8s.diagnostics import join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
@@ -214,6 +215,9 @@ def _version(side: Side) -> str:
     return next((operator.version or operator.name for operator in _heads(side)), side.name)
 
 
+_NAMED = 4
+
+
 def remarks(old: Side, new: Side) -> Iterator[str]:
     """What was taken as there, as sentences for stderr."""
     for side in (old, new):
@@ -224,6 +228,14 @@ def remarks(old: Side, new: Side) -> Iterator[str]:
             last = suggestion(side.assumed)
             advice = f"; try --kube-version {last}" if last else ""
             yield f"{side.name}: does not install on Kubernetes {side.kube_version}: {reason}{advice}"
+    reported = {change.values["package"] for change in unknown_changes(old, new)}
+    unseen: dict[str, list[str]] = {}
+    for name, content in unseen_operators(new).items():
+        if name.name not in reported:
+            unseen.setdefault(content.reason, []).append(f"{name.namespace}/{name.name}")
+    for reason, names in unseen.items():
+        are = "are" if len(names) > 1 else "is"
+        yield f"{new.name}: {join_limited(names, _NAMED)} {are} unknown: {reason}"
 
 
 # What nobody can know of a side, because its content is not there: that is no reason to call an operator gone.
@@ -260,6 +272,20 @@ def unknown_operators(side: Side) -> dict[NamespacedName, UnknownContent]:
                 NamespacedName(name.namespace, subscription.package), UnknownContent(subscription.current, reason)
             )
     return unknown
+
+
+def unseen_operators(side: Side) -> dict[NamespacedName, UnknownContent]:
+    """Return the unknown operators, also those that are not installed and whose catalog the side does not define."""
+    unseen = dict(unknown_operators(side))
+    if side.settled is None:
+        return unseen
+    cluster = side.settled.cluster
+    for name, subscription in cluster.subscriptions.items():
+        key = subscription.catalog
+        if key.name and key not in cluster.catalogs and not subscription.installed:
+            reason = f"CatalogSource {key.namespace}/{key.name} is not defined there; `olmc check` has the way out"
+            unseen.setdefault(NamespacedName(name.namespace, subscription.package), UnknownContent("", reason))
+    return unseen
 
 
 def unknown_changes(old: Side, new: Side) -> Iterator[DiffChange]:

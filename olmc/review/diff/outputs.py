@@ -34,6 +34,7 @@ from olmc.review.diff.crd_kinds import (
     plain,
     shown,
 )
+from olmc.review.diff.operators import unseen_operators
 from olmc.review.diff.version_kinds import operator_upgraded
 from olmc.review.rbac.risks import Level
 
@@ -289,7 +290,11 @@ def verdict(difference: Difference, space: int = 160, *, with_advice: bool = Tru
     if not count:
         return "no change"
     if not grave:
-        return f"no action needed ({count} change{'s' * (count != 1)})"
+        counted = f"({count} change{'s' * (count != 1)})"
+        unknown = len(unseen_operators(difference.new))
+        if unknown:
+            return f"{unknown} operator{'s are' if unknown > 1 else ' is'} unknown; no risk in the rest {counted}"
+        return f"no action needed {counted}"
     breaking = [change for change in grave if change.severity is BREAKING]
     risks = [change for change in grave if change.severity is RISK]
     critical = [change for change in risks if _level(change) is Level.CRITICAL]

@@ -51,6 +51,7 @@ from olmc.review.explain.provenance import (
     of_stop,
     of_subscription,
     place_data,
+    unknown_of,
 )
 from olmc.review.explain.status import (
     ExplainContext,
@@ -65,7 +66,7 @@ from olmc.review.explain.status import (
 from olmc.targets.pipeline import PROPOSED
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import OperatorResult
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
 
 _NO_CATALOG = CatalogKey("", "")
 
@@ -171,12 +172,25 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
     bringing = [] if elsewhere else [o for o in scene.operators if o not in asking and _would_bring(o, csv, package)]
     for outcome in bringing:
         yield from _by_waiting(outcome)
-    if not followers and not elsewhere and not refused and not asking and not bringing:
+    extending = [each for each in scene.extensions if each.extension.source.package == package]
+    for result in extending:
+        yield from _by_extension(result)
+    if not followers and not elsewhere and not refused and not asking and not bringing and not extending:
         where = f" in namespace {namespace}" if namespace else ""
         who = "no Operator and no Subscription" if scene.operators else "no Subscription"
         place = _place_in_catalog(csv, package, cluster)
         yield ExplanationLine(0, f"{who}{where} asks for {f'its package {package}' if csv else 'it'}", place)
         yield from _provided_by(csv, package, scene)
+
+
+def _by_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
+    """That a ClusterExtension installs the bundles of a package, of which OLM v1 applies no CSV."""
+    has = f"{result.installed.name if result.installed is not None else 'nothing'} installed"
+    name = result.extension.name
+    yield ExplanationLine(
+        0, f"ClusterExtension {name} asks for package {result.extension.source.package}", at(result.manifest.source)
+    )
+    yield ExplanationLine(1, f"it has {has}; OLM v1 applies the objects of a bundle without its ClusterServiceVersion")
 
 
 def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:
@@ -379,7 +393,7 @@ def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | 
 # Where an object comes from, and of one that is absent or fails what prevents it.
 
 FORMAT_VERSION = 1
-PRESENT, FAILING, ABSENT = "present", "failing", "absent"
+PRESENT, FAILING, ABSENT, UNKNOWN = "present", "failing", "absent", "unknown"
 
 
 class WhyAnswer(NamedTuple):
@@ -419,7 +433,7 @@ def _about(found: Rendered, scene: ExplainContext) -> WhyAnswer:
             *asked_for(member.csv, settled, scene.operators, scene.installs),
             *_held_back(member, settled),
         ]
-    state = FAILING if hindered and not _waits(key, cluster) else PRESENT
+    state = UNKNOWN if _is_unknown(key, settled) else FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
     answer = WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
     answer = _about_operator_or_install(answer, scene) if found.object["apiVersion"] in PROPOSED.kinds else answer
@@ -516,6 +530,17 @@ def _waits(key: ObjectKey, cluster: Cluster) -> bool:
     return False
 
 
+def _is_unknown(key: ObjectKey, settled: SettledCluster) -> bool:
+    """Tell whether a Subscription has installed nothing, and its catalog has no content in the workspace."""
+    if key.kind != "Subscription":
+        return False
+    subscription = settled.cluster.subscriptions.get(NamespacedName(key.namespace, key.name))
+    done = settled.rounds.get(key.namespace)
+    if subscription is None or subscription.installed or done is None:
+        return False
+    return subscription.catalog in unknown_of(done, settled.cluster)
+
+
 def _state(member: CsvState, hindered: Sequence[ExplanationLine]) -> Iterator[ExplanationLine]:
     """The phase of a CSV with its cause, if it has one."""
     phase = f"it is {member.phase} ({member.reason})" if member.phase else "it has no phase"
@@ -600,7 +625,10 @@ def as_text(answers: Sequence[WhyAnswer]) -> str:
 
 
 def _shown(answer: WhyAnswer) -> Iterator[str]:
-    states = {PRESENT: "is there", FAILING: "is there and does not work", ABSENT: "is not there"}
+    states = {
+        PRESENT: "is there", FAILING: "is there and does not work", ABSENT: "is not there",
+        UNKNOWN: "is there; its operator is unknown",
+    }  # fmt: skip
     yield paragraph(f"{answer.what} {states[answer.state]}")
     if answer.place is not None:
         yield paragraph(f"from {answer.place}", "  ", "    ")

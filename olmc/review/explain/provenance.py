@@ -25,6 +25,7 @@ from olmc.compiler.reconcile.diagnose import (
     rivals,
     step_way_out,
     unmet,
+    way_to_catalog,
 )
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
@@ -151,6 +152,7 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
     if unknown:
         names = join_limited([f"{key.namespace}/{key.name}" for key in unknown], 4)
         yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+        yield ExplanationLine(1, way_to_catalog(unknown[0], cluster))
     elif done.resolve_request is not None and done.resolution is not None and done.resolution.message:
         resolve_request = with_places(done.resolve_request, cluster, of_fields=True)
         yield from derivation(resolve_request, done.resolution)

@@ -131,6 +131,9 @@ def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
         return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
     if failing:
         return fails + left
+    unknown = sum(row.outcome == "unknown" for row in plan.operators)
+    if unknown:
+        return f"{unknown} operator{'s are' if unknown > 1 else ' is'} unknown{left}"
     if plan.problems:
         return f"{len(plan.problems)} failure{'s' * (len(plan.problems) != 1)}{left}"
     changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
