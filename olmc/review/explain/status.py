@@ -405,7 +405,10 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
     if UNKNOWN in (each.waits, each.reason):
-        return  # the finding about the catalog has the way out, once for all of its Subscriptions
+        # For one workspace, the finding about the catalog has the way out once for all of its Subscriptions.
+        if where:
+            yield "`olmc check` has the way out."
+        return
     if APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
         yield f"Set spec.approved: true on it; {shown}."
