@@ -18,6 +18,7 @@ from olmc.compiler.load.bundles import (
 from olmc.compiler.load.config import (
     CONFIG_FILE,
     cluster_catalogs,
+    entry_settings,
     indexing_from,
     on_openshift,
     openshift_place,
@@ -34,7 +35,7 @@ from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Worksp
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import Manifest, Rendered
+from olmc.k8s.objects import Manifest, Rendered, object_key
 from olmc.k8s.yaml import locate
 
 if TYPE_CHECKING:
@@ -104,11 +105,14 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
 
     path, release = request.root, request.release
     config = read_config(path, report)
-    options = _narrowed(options_from(config, request.options, request.fixed), request)
+    paths = request.part.cluster.paths if request.part is not None else ()
+    of_entries = entry_settings(path, paths, report)
+    options = _narrowed(options_from({**config, **of_entries.values}, request.options, request.fixed), request)
     # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
     lock = read_lock(path, report) if request.obey_lock else LockFile(None, read_lock(path, Report()).images)
-    ignored, catalogs = tuple(config.get("ignore") or ()), cluster_catalogs(path, config)
-    settings = WorkspaceSettings(ignored, indexing_from(config), lock, catalogs)
+    ignored, catalogs = tuple(config.get("ignore") or ()), (*cluster_catalogs(path, config), *of_entries.catalogs)
+    known = tuple({object_key(catalog.object): catalog for catalog in catalogs}.values())
+    settings = WorkspaceSettings(ignored, indexing_from(config), lock, known)
     workspace = load_workspace(request._replace(options=options), report, settings)
     options = _on_inferred_platform(request, options, config, workspace, report)
     if release is not None and release.namespace:
@@ -200,7 +204,8 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         bundles = workspace.bundles
     request.stage("render")
     made = _compilation(workspace, live, bundles, begun, settled, options, report, targets)
-    if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
+    # The settings of a repository are for all clusters, of which this is one.
+    if made.settled is not None and request.part is None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
         report_config(path, config, given, made.settled.cluster, made.workspace, report)

@@ -17,6 +17,7 @@ from olmc.compiler.rules.findings import reconcile as lock_rules
 from olmc.compiler.rules.findings import reconcile as versions
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import POSSIBLE, Location, Place, Report, Source, closest, misspelt
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest, gvk_of, namespace_of
 from olmc.k8s.objects import spec_of as spec_of_object
 from olmc.k8s.strconv import full_kube_version
@@ -150,6 +151,42 @@ def cluster_catalogs(root: Path, config: Mapping[str, Any]) -> tuple[Manifest, .
         Manifest(_catalog_source(item), Source(CONFIG_FILE, text or "", prefix=("spec", "catalogs", number)))
         for number, item in enumerate(listed)
     )
+
+
+class EntrySettings(NamedTuple):
+    """What the olmc.yaml of the entries of a cluster say: the values of settings, and catalogs of the cluster."""
+
+    values: Mapping[str, Any]
+    catalogs: tuple[Manifest, ...]
+
+
+_OF_REPOSITORIES = frozenset("ignore suppress vendor for include exclude delete catalogs".split())
+"""Settings that are read where the repository is read, or written, and not for a cluster of it."""
+
+
+def entry_settings(root: Path, paths: Iterable[str], report: Report) -> EntrySettings:
+    """Read the olmc.yaml of entries at `paths` of a repository; they take precedence over the one at its root.
+
+    Lists of several entries count together; of other values the first one counts.
+    """
+    values: dict[str, Any] = {}
+    catalogs: list[Manifest] = []
+    for path in paths:
+        home = root / path
+        if path in ("", ".") or not has_file(home, CONFIG_FILE):
+            continue
+        findings = Report()
+        config = read_config(home, findings)
+        for finding in findings:
+            place = finding.location and finding.location._replace(path=f"{path}/{finding.location.path}")
+            report.add(finding._replace(location=place))
+        for name in config.keys() - _OF_REPOSITORIES:
+            before, value = values.get(name), config[name]
+            both = isinstance(before, list) and isinstance(value, list)
+            values[name] = [*before, *value] if both and before else value if before is None else before
+        for manifest in cluster_catalogs(home, config):
+            catalogs.append(manifest._replace(source=manifest.source._replace(path=f"{path}/{CONFIG_FILE}")))
+    return EntrySettings(values, tuple(catalogs))
 
 
 def _catalog_source(item: Mapping[str, Any]) -> KubernetesObject:

@@ -167,6 +167,12 @@ def plan_extensions(
     return ExtensionPlan(tuple(moves), stays)
 
 
+def _has_content(key: CatalogKey, cluster: Cluster) -> bool:
+    """Whether it is known which operators a catalog serves."""
+    source = cluster.catalogs.get(key)
+    return source is not None and bool(source.entries)
+
+
 def _hindrances(
     subscription: Subscription, others: Iterable[Subscription], workspace: Workspace, cluster: Cluster,
     gates: FeatureGates,
@@ -183,6 +189,12 @@ def _hindrances(
     if taken:
         why = f"there is a ClusterExtension {package} already"
         yield MoveReason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
+    key = subscription.catalog
+    if not subscription.installed and not subscription.had_catalog and not _has_content(key, cluster):
+        why = f"the content of CatalogSource {key.namespace}/{key.name} is not at hand, so its operator is unknown"
+        hint = f"Run `olmc vendor`, or put the content of the catalog into catalogs/{key.name}/."
+        yield MoveReason("state", "R-V1-MIG-3", why, hint, place)
+        return
     if subscription.failure or not subscription.installed:
         why = "nothing is installed by it" + (f": {subscription.failure[1]}" if subscription.failure else "")
         hint = "Have OLM v0 install it first; a ClusterExtension would install something at once."
