@@ -185,6 +185,7 @@ def _compiled(given: _Given) -> Compilation:
 
 def _status(given: _Given) -> dict[str, Any]:
     from olmc.cli.inspect import extension_rows
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.explain.status import UNKNOWN, as_data, as_table, operators
 
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
@@ -192,7 +193,7 @@ def _status(given: _Given) -> dict[str, Any]:
     if refused is not None:
         return refused
     assert done.settled is not None
-    rows = operators(done.settled, done.operators, extension_rows(done))
+    rows = with_diagnoses(operators(done.settled, done.operators, extension_rows(done)), diagnose(scene_of(done)))
     failing = sum(row.fails for row in rows)
     number = f"{len(rows)} operator{'s' * (len(rows) != 1)}"
     unknown = sum(row.waits == UNKNOWN for row in rows)

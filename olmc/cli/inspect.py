@@ -178,7 +178,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     else:
         here = "" if inputs[0].is_staged else folder_from_here(roots[0])
         folders = {row.operator: f"{here}/{row.folder}" if here else row.folder for row in listed if row.folder}
-        table = as_table(found, wide=output == "wide", color=True, here=here, folders=folders)
+        table = as_table(found, wide=output == "wide", color=True, here=here, folders=folders, cluster=fields["from_"])
         say_table(table, wide=output == "wide")
         if not found:
             say("olmc: no operators here")

@@ -34,7 +34,7 @@ Name = tuple[str, str, str]
 
 EXTENSIONS = tuple(f"olmv1/{name}" for name in ("extension", "upgrade"))
 BEFORE = (*(path.name for path in sorted(FIXTURES.iterdir()) if path.is_dir() and path.name not in OTHERS), *EXTENSIONS)
-TRANSITIONS = tuple(path.name for path in sorted((FIXTURES / "transitions").iterdir()) if path.is_dir())
+TRANSITIONS = tuple(path.parent.name for path in sorted((FIXTURES / "transitions").glob("*/before")) if path.is_dir())
 FEW = {
     ("own-namespace", "upgraded"), ("own-namespace", "to-all"), ("descoped", "upgraded"),
     ("operator-v2alpha1", "upgraded"), ("own-namespace", "operators-removed"),

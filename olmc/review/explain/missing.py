@@ -66,7 +66,7 @@ from olmc.review.explain.status import (
 from olmc.targets.pipeline import PROPOSED
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import OperatorResult
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
 
 _NO_CATALOG = CatalogKey("", "")
 
@@ -172,12 +172,25 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
     bringing = [] if elsewhere else [o for o in scene.operators if o not in asking and _would_bring(o, csv, package)]
     for outcome in bringing:
         yield from _by_waiting(outcome)
-    if not followers and not elsewhere and not refused and not asking and not bringing:
+    extending = [each for each in scene.extensions if each.extension.source.package == package]
+    for result in extending:
+        yield from _by_extension(result)
+    if not followers and not elsewhere and not refused and not asking and not bringing and not extending:
         where = f" in namespace {namespace}" if namespace else ""
         who = "no Operator and no Subscription" if scene.operators else "no Subscription"
         place = _place_in_catalog(csv, package, cluster)
         yield ExplanationLine(0, f"{who}{where} asks for {f'its package {package}' if csv else 'it'}", place)
         yield from _provided_by(csv, package, scene)
+
+
+def _by_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
+    """That a ClusterExtension installs the bundles of a package, of which OLM v1 applies no CSV."""
+    has = f"{result.installed.name if result.installed is not None else 'nothing'} installed"
+    name = result.extension.name
+    yield ExplanationLine(
+        0, f"ClusterExtension {name} asks for package {result.extension.source.package}", at(result.manifest.source)
+    )
+    yield ExplanationLine(1, f"it has {has}; OLM v1 applies the objects of a bundle without its ClusterServiceVersion")
 
 
 def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:

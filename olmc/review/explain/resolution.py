@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from olmc.compiler.model.catalog import Candidate, InstalledEntry, Selection, of_package
-from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
+from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
@@ -166,7 +166,10 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     found = []
     for namespace in sorted(settled.rounds):
         first, last = settled.first[namespace].resolution, settled.rounds[namespace].resolution
-        plans = [done.plan for done in settled.history if done.plan and done.plan.namespace == namespace]
+        plans = [
+            *waiting_before(namespace, settled),
+            *(done.plan for done in settled.history if done.plan and done.plan.namespace == namespace),
+        ]
         message = next(
             (resolution.message for resolution in (first, last) if resolution is not None and resolution.message), ""
         )
@@ -181,6 +184,19 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
             )
         )
     return tuple(found)
+
+
+def waiting_before(namespace: str, settled: SettledCluster) -> Iterator[InstallPlan]:
+    """The InstallPlans of a state that still wait for approval: as long as they do, OLM makes no others."""
+    made = {done.plan.name for done in settled.history if done.plan and done.plan.namespace == namespace}
+    cluster = settled.cluster
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        plan = plan_of(subscription, cluster) if name.namespace == namespace else None
+        if plan is None or plan.phase != APPROVAL or plan.name in made:
+            continue
+        made.add(plan.name)
+        if not all(cluster.has_csv(NamespacedName(namespace, csv)) for csv in plan.csvs):
+            yield plan
 
 
 def as_data(
@@ -234,12 +250,15 @@ def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
         held = held_back.get(name)
         if held is None and (name.namespace, subscription.package) in moving:
             continue
-        installed = subscription.installed or "-"
+        installed, after = subscription.installed or "-", subscription.installed or "-"
         why = "can't be resolved" if subscription.failure else "not resolved"
         if subscription.installed and not subscription.failure:
             why = str(held) if held is not None else "nothing to upgrade to"
+        plan = next((p for p in waiting_before(name.namespace, settled) if p.name == subscription.plan), None)
+        if plan is not None and subscription.current in plan.csvs:
+            after, why = subscription.current, f"InstallPlan {plan.name} waits for approval"
         channel = subscription.channel
-        yield ResolutionHop(name.namespace, subscription.package, installed, installed, channel, why)
+        yield ResolutionHop(name.namespace, subscription.package, installed, after, channel, why)
 
 
 def _held_data(held: HeldUpgrade) -> dict[str, Any]:

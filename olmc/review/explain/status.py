@@ -315,17 +315,20 @@ def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
 
 def as_table(
     found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False, color: bool = False, here: str = "",
-    folders: Mapping[OperatorStatus, str] = MappingProxyType({}),
+    folders: Mapping[OperatorStatus, str] = MappingProxyType({}), cluster: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
 
     Otherwise a row has what fits 80 columns, and below that of a problem stand its cause and the way out. Each operator
     comes with what its workspace is called, "" for all where there is only one, which is at `here`; `folders` are those
-    of operators whose workspace is called after a cluster.
+    of operators whose workspace is called after a cluster. `cluster` are the values of --from: commands repeat them.
     """
     if not found:
         return ""
-    return _wide_table(found) if wide else _short_table(found, here, in_color if color else in_black, folders)
+    if wide:
+        return _wide_table(found)
+    begun = "".join(f" --from {_quoted(name)}" for name in cluster)
+    return _short_table(found, here, in_color if color else in_black, folders, begun)
 
 
 def _wide_table(found: Sequence[tuple[str, OperatorStatus]]) -> str:
@@ -348,8 +351,9 @@ def _lines(each: OperatorStatus) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _short_table(
-    found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint, folders: Mapping[OperatorStatus, str]
-) -> str:
+    found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint, folders: Mapping[OperatorStatus, str],
+    begun: str,
+) -> str:  # fmt: skip
     """A row each, with its reason where that is a problem and fits, and below what is wrong and what to do."""
     named = any(path for path, _ in found)
     head = ["WORKSPACE"] * named + ["NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
@@ -366,6 +370,7 @@ def _short_table(
         phase = _phase(each) or _NOTHING
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
         where = folders.get(each, path or here)
+        where = f"{f' {_quoted(where)}' if where else ''}{begun}"
         text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, where))
     return text
 
@@ -395,13 +400,19 @@ def _style_of(each: OperatorStatus) -> str:
     return "WARNING" if _has_problem(each) or each.phase != "Succeeded" else "good"
 
 
-def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
-    """The cause of a problem, behind its reason where no column has that, and the way out in the workspace there."""
-    if not _has_problem(each):
-        return
+def _quoted(word: str) -> str:
+    """A word as a shell reads it."""
     import shlex  # for rows with a problem
 
-    cause, folder = in_short(each), f" {shlex.quote(where)}" if where else ""
+    return shlex.quote(word)
+
+
+def _below(each: OperatorStatus, reason: str, folder: str) -> Iterator[str]:
+    """The cause of a problem, behind its reason where no column has that, and the way out; `folder` is the workspace
+    in commands, with the cluster that it is applied to."""
+    if not _has_problem(each):
+        return
+    cause = in_short(each)
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
     if UNKNOWN in (each.waits, each.reason):
@@ -409,7 +420,10 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
         if where:
             yield "`olmc check` has the way out."
         return
-    if APPROVAL in (each.waits, each.reason):
+    if APPROVAL in (each.waits, each.reason) and each.operator:
+        shown = f"`olmc status{folder} --approve-installs` shows the result"
+        yield f"Put it into the workspace with spec.approval: Approved; {shown}."
+    elif APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
         yield f"Set spec.approved: true on it; {shown}."
     elif each.remedy:
@@ -423,7 +437,7 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     else:
         held = each.upgrade if each.waits == HELD_BACK and not each.fails else ""
         name = f"ClusterExtension/{each.extension}" if each.extension else held or each.csv or each.package
-        yield f"`olmc why {shlex.quote(name)}{folder}` explains it."
+        yield f"`olmc why {_quoted(name)}{folder}` explains it."
 
 
 def in_short(each: OperatorStatus) -> str:

@@ -205,7 +205,9 @@ def planned_for(
     found = diagnose(scene_of(done), removed)
     if path.remedies and not path.is_staged:
         found = with_fixes(path.request._replace(options=options, narrowing=narrowing), done, found)
-    made = compare_with_state(begun.state, applied, done.settled, difference, diagnostics, done.extensions, found)
+    made = compare_with_state(
+        begun.state, applied, done.settled, difference, diagnostics, done.extensions, found, done.operators
+    )
     return made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
 
 
@@ -253,7 +255,9 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
         if after.settled is None or (waiting and waiting == next(_waiting(after.settled.cluster), "")):
             return
         difference = compare(compiled_side(f"hop {index - 1}", done), compiled_side(f"hop {index}", after))
-        made = compare_with_state(state, (), after.settled, difference, after.diagnostics, after.extensions)
+        made = compare_with_state(
+            state, (), after.settled, difference, after.diagnostics, after.extensions, proposed=after.operators
+        )
         yield PlanHop(index, waiting, made)
         done = after
 

@@ -81,7 +81,7 @@ from olmc.review.plan.outcomes import (
 from olmc.review.plan.repair import DriftedObject
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import ExtensionOutcome
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
     from olmc.review.diagnose.diagnosis import Diagnosis
     from olmc.review.plan.outcomes import PlannedExtension
 
@@ -649,13 +649,13 @@ class Plan(NamedTuple):
 def compare_with_state(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
     diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionOutcome] = (),
-    diagnoses: Sequence[Diagnosis] = (),
+    diagnoses: Sequence[Diagnosis] = (), proposed: Sequence[OperatorResult] = (),
 ) -> Plan:  # fmt: skip
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
-    becomes of ClusterExtensions, `diagnoses` are the causes of what goes wrong."""
+    becomes of ClusterExtensions, `proposed` of Operators, `diagnoses` are the causes of what goes wrong."""
     installs = planned_installs(state, settled)
     removed = {change.key for change in applied if change.action in ("prune", "delete")}
-    operators = tuple(_with_causes(operator_outcomes(state, settled, removed), diagnoses))
+    operators = tuple(_with_causes(operator_outcomes(state, settled, removed, proposed), diagnoses))
     # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
     cluster = settled.cluster

@@ -22,7 +22,7 @@ from olmc.review.explain.status import operators as status_of_operators
 from olmc.targets.proposed.operator_api import OPERATOR_API, SEED_KEY
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import ExtensionOutcome
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
 
 LEFT_RUNNING = "left running"
 """The outcome of an operator that nothing in the repository asks for any more: OLM does not uninstall."""
@@ -114,11 +114,12 @@ def _install(plan: InstallPlan, there: set[NamespacedName]) -> PlannedInstall:
 
 
 def operator_outcomes(
-    state: ClusterState, settled: SettledCluster, removed: Set[ObjectKey]
+    state: ClusterState, settled: SettledCluster, removed: Set[ObjectKey], proposed: Iterable[OperatorResult] = ()
 ) -> Iterator[OperatorOutcome]:
-    """The operators of both states by namespace and package; `removed` are the objects that are pruned or deleted."""
+    """The operators of both states by namespace and package; `removed` are the objects that are pruned or deleted,
+    `proposed` the results of Operators."""
     before = heads(operators_of(manifest.object for manifest in state.objects.values()))
-    rows = {(row.namespace, row.package, row.subscription): row for row in status_of_operators(settled)}
+    rows = {(row.namespace, row.package, row.subscription): row for row in status_of_operators(settled, proposed)}
     lost = {_package_of_operator(m.object) for key, m in state.objects.items() if key in removed} - {""}
     asked = {
         (key.namespace, text(spec_of(manifest.object).get("name")))
