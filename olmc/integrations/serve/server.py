@@ -42,6 +42,7 @@ from olmc.integrations.serve.store import InstalledSnapshot, Store, changes, new
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
+from olmc.review.diagnose.engine import diagnose, explained, findings, scene_of
 from olmc.targets.pipeline import compile
 from olmc.targets.proposed import rules
 from olmc.targets.proposed.installed.view import InstalledView, view_of, viewing
@@ -393,7 +394,8 @@ def compile_workspace(root: Path, base: Options, given: frozenset[str] = frozens
     if done.failed or done.settled is None:
         return ServedWorkspace(None, done.diagnostics)
     view = view_of(done.settled, done.objects, done.workspace, options, operators=done.operators)
-    return ServedWorkspace(view, done.diagnostics)
+    causes = diagnose(scene_of(done))
+    return ServedWorkspace(view, (*explained(done.diagnostics, causes), *findings(causes)))
 
 
 def state_of(root: Path) -> State:

@@ -55,6 +55,7 @@ _OF_BUNDLE = (
 )
 _BAD_NAME = regex(r"has invalid name '([^']+)'")
 _BAD_PORT = "clientConfig.service.port"
+_CATALOG = ("spec", "source", "catalog")
 _HTTPS = 443
 _TWICE = "spec.ports[1]: Duplicate value"
 _LEAST_LENGTH = regex(r"[^a-z0-9.-]+")
@@ -82,15 +83,18 @@ def _reported(scene: Scene, result: ExtensionOutcome) -> Diagnostic | None:
 
 
 def _fixed_fields(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandidate]:
-    """Fields of a ClusterExtension that can't change, as the cluster has them."""
-    if result.stored is None:
+    """Fields of a ClusterExtension that can't change, as the cluster has them; and pins that the API server rejects."""
+    if not result.is_refused:
         return
     declared = next(
         (each for each in scene.workspace.manifests if object_key(each.object) == object_key(result.manifest.object)),
         result.manifest,
     )
     keys = keys_of(result.problem.partition(":")[0])
-    yield from repairs(Complaint(declared.source, keys, result.problem, result.stored))
+    complaint = Complaint(declared.source, keys, result.problem, result.stored)
+    yield from repairs(complaint)
+    if keys[:3] == _CATALOG and result.stored is None and keys[-1] != "packageName":
+        yield removed_field(complaint)
 
 
 def _missing_accounts(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandidate]:
@@ -144,9 +148,8 @@ def _catalogs(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandidat
         names = tie[1].split()
         known = [each for each in names if any(key.kind == "ClusterCatalog" and key.name == each for key in held)]
         for catalog in dict.fromkeys((*known, *names)):
-            value = Structure.of({"matchLabels": {_NAME_OF_CATALOG: catalog}})
             text_ = f"Choose catalog {catalog} by spec.source.catalog.selector in ClusterExtension {name}"
-            yield RemedyCandidate(text_, (FieldEdit(source, keys, value),))
+            yield RemedyCandidate(text_, (FieldEdit(source, (*keys, "matchLabels", _NAME_OF_CATALOG), catalog),))
     if result.resolution is None or not result.resolution.error:
         return
     for manifest in scene.workspace.extension_catalogs:

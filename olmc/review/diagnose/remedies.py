@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from olmc.compiler.api import Compilation
@@ -375,7 +375,8 @@ def _with_scalar(source: Source, keys: tuple[str | int, ...], value: str | bool 
     ):
         name = value_of(source)["metadata"]["name"]
         added = {"name": name, "annotations": {str(keys[2]): value}}
-        return with_block(source, ("metadata", "name"), dump_one(added).splitlines(), added)
+        with suppress(EditError):  # metadata between braces
+            return with_block(source, ("metadata", "name"), dump_one(added).splitlines(), added)
     return set_value(source, keys, value)
 
 
