@@ -16,15 +16,16 @@ import json
 import math
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple
 
-from measuring import measured
+from measuring import lines_of, measured
 
 PROJECT = Path(__file__).resolve().parent.parent
 OLM = "operators.coreos.com"
@@ -40,6 +41,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         (command, "CSVs in a namespace"): _SEARCHED
         for command in ("check", "status", "rbac", "resolve", "plan", "diff")
     },
+    ("plan", "charts"): "a cluster that is new is compared with all files of its repository",
     ("check", "policies"): "what the commands before it remember does not fit for 64",
     ("diff", "catalogs"): "it is 1.02 in a process by itself: what the commands before it remember does not fit for 64",
 }
@@ -230,6 +232,13 @@ def _policies(count: int) -> Files:
     return {**cluster(subscription("op", "ns"), *map(policy, range(count))), **catalog(*package("op"))}
 
 
+def _chart(number: int) -> Files:
+    """A Helm chart that installs an operator."""
+    about = {"apiVersion": "v2", "name": f"op{number}", "version": "1.0.0"}
+    wish = "\n".join(f"{key}: {json.dumps(value)}" for key, value in subscription(f"op{number}", "ns").items())
+    return {f"charts/op{number}/Chart.yaml": about, f"charts/op{number}/templates/wish.yaml": f"{wish}\n"}
+
+
 def _of_catalogs(count: int) -> Files:
     files = {**cluster(*(source(f"cat{n}") for n in range(count)), subscription("op", "ns")), **catalog(*package("op"))}
     return {**files, **_many(count, lambda n: catalog(*package(f"op{n}"), name=f"cat{n}"))}
@@ -267,6 +276,7 @@ DIMENSIONS: dict[str, Callable[[int], Files]] = {
     "versions of a CRD": lambda n: _owned(4, n),
     "webhooks": _webhooks,
     "policies": _policies,
+    "charts": lambda n: _many(n, _chart),
     "ignore patterns": lambda n: {
         **_installed(_many(SIZE, lambda at: {f"maps/{at}.yaml": _configmap(at)})),
         ".olmcignore": "".join(f"none{at}/*.yaml\n" for at in range(n)),
@@ -293,30 +303,6 @@ def write(root: Path, files: Files) -> Path:
     return root
 
 
-def work_of(command: Sequence[str]) -> int:
-    """How many lines of Python a command runs in this process."""
-    from click.testing import CliRunner
-
-    from olmc.cli.main import main
-
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:  # noqa: ARG001
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        result = CliRunner().invoke(main, list(command))
-    finally:
-        sys.settrace(before)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return count
-
-
 def exponent_of(work: Sequence[int]) -> float:
     """By which power of the size the work grows: the logarithm of how much more the last doubling adds."""
     first, second = (more - less for less, more in pairwise(work))
@@ -334,9 +320,64 @@ def growth_of(make: Callable[[int], Files], command: Sequence[str], size: int, f
     """The work of a command at three sizes, and the exponent."""
     empty = write(folder / "empty", cluster())
     roots = [write(folder / str(count), make(count)) for count in (size, 2 * size, 4 * size)]
-    work_of(arguments_of(command, roots[0], empty))  # uncounted: imports, and what is remembered
-    work = [work_of(arguments_of(command, root, empty)) for root in roots]
+    lines_of(arguments_of(command, roots[0], empty))  # uncounted: imports, and what is remembered
+    work = [lines_of(arguments_of(command, root, empty)) for root in roots]
     return work, exponent_of(work)
+
+
+# Dimensions with a state before: the other side grows as well, or the history of the repository.
+
+
+def write_sides(root: Path, count: int) -> Path:
+    """Write two sides that differ in each object, of which a third is new and a third is removed."""
+    for side, numbers in (("before", range(2 * count)), ("after", range(count, 3 * count))):
+        maps = [{**_configmap(number), "data": {"key": side}} for number in numbers]
+        write(root / side, {**cluster(subscription("op", "ns"), *maps), **catalog(*package("op"))})
+    return root
+
+
+def write_history(root: Path, count: int) -> Path:
+    """Write a repository with so many commits, each of which changes an object."""
+    write(root, one_operator())
+    subprocess.run([*_GIT, "init", "--quiet"], cwd=root, check=True)
+    for number in range(count):
+        write(root, {"map.yaml": {**_configmap(0), "data": {"key": str(number)}}})
+        for arguments in (["add", "--all"], ["commit", "--quiet", "--message", "change"]):
+            subprocess.run([*_GIT, *arguments], cwd=root, check=True)
+    return root
+
+
+_GIT = (
+    "git", "-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false",
+    "-c", "gc.auto=0",
+)  # fmt: skip
+
+
+class Compared(NamedTuple):
+    """A dimension of comparisons: a function that writes both states, and the commands, which run in its folder."""
+
+    make: Callable[[Path, int], Path]
+    commands: tuple[tuple[str, ...], ...]
+
+
+COMPARED = {
+    "both sides": Compared(write_sides, (("plan", "after", "--from", "before"), ("diff", "before", "after"))),
+    "git history": Compared(
+        write_history, (("check", "--since", "HEAD~1"), ("plan", "--from", "git:HEAD~1"), ("diff", "git:HEAD~1", "."))
+    ),
+}
+
+
+def growth_of_comparison(
+    compared: Compared, command: Sequence[str], size: int, folder: Path
+) -> tuple[list[int], float]:
+    """The work of a command with a state before at three sizes, and the exponent."""
+    work = []
+    for count in (size, size, 2 * size, 4 * size):  # the first one is not counted
+        root = folder / str(count)
+        with chdir(root if root.exists() else compared.make(root, count)):
+            work.append(lines_of(command))
+    return work[1:], exponent_of(work[1:])
 
 
 class Growth(NamedTuple):
@@ -372,6 +413,23 @@ def in_seconds(command: Sequence[str]) -> bool:
     return ok
 
 
+def is_linear(name: str, size: int) -> bool:
+    """Print the exponents of a dimension; whether none is over the limit that is not an exception."""
+    ok, shown = True, []
+    for command in COMPARED[name].commands if name in COMPARED else COMMANDS:
+        with tempfile.TemporaryDirectory() as folder:
+            if name in COMPARED:
+                work, exponent = growth_of_comparison(COMPARED[name], command, size, Path(folder))
+            else:
+                work, exponent = growth_of(DIMENSIONS[name], command, size, Path(folder))
+        is_work = work[-1] - work[-2] > LEAST_WORK * 2 * size
+        is_over = is_work and exponent > MOST and (command[0], name) not in EXCEPTIONS
+        ok &= not is_over
+        shown.append(f"{command[0]} {exponent:.2f}" + " OVER" * is_over if is_work else f"{command[0]} –")
+    print(f"{name}: {', '.join(shown)}", flush=True)
+    return ok
+
+
 def main() -> int:
     olmc = PROJECT / ".venv" / "bin" / "olmc"
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -383,18 +441,9 @@ def main() -> int:
     sys.path.insert(0, os.fspath(PROJECT))
     os.environ["OLMC_NO_CACHE"] = "1"
     ok = True
-    for name, make in DIMENSIONS.items():
-        if given.only not in name:
-            continue
-        shown, size = [], max(given.size, SIZES.get(name, 0))
-        for command in COMMANDS:
-            with tempfile.TemporaryDirectory() as folder:
-                work, exponent = growth_of(make, command, size, Path(folder))
-            is_work = work[-1] - work[-2] > LEAST_WORK * 2 * size
-            is_over = is_work and exponent > MOST and (command[0], name) not in EXCEPTIONS
-            ok &= not is_over
-            shown.append(f"{command[0]} {exponent:.2f}" + " OVER" * is_over if is_work else f"{command[0]} –")
-        print(f"{name}: {', '.join(shown)}", flush=True)
+    for name in (*DIMENSIONS, *COMPARED):
+        if given.only in name:
+            ok &= is_linear(name, max(given.size, SIZES.get(name, 0)))
     return 0 if (in_seconds(shlex.split(given.olmc)) if given.seconds else True) and ok else 1
 
 

@@ -6,19 +6,16 @@ Work is the lines of olmc that are run, a comprehension counting one a round: so
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import pytest
 from building import write_workspace
-from click.testing import CliRunner
 
 import olmc
-from olmc.cli.main import main
 from olmc.compiler.load import bundles as bundles_of_load
 from olmc.compiler.load import catalog_files
 from olmc.k8s.yaml import dump, dump_one
@@ -27,25 +24,19 @@ OLMC = os.fspath(Path(olmc.__file__).parent)
 TOLERANCE = 1.02  # what only happens once or twice, and what is remembered
 
 
-def lines_run(*command: str, fine: tuple[int, ...] = (0,)) -> int:
-    """How many lines of olmc a command runs."""
-    count = 0
+LinesRun = Callable[..., int]
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(OLMC):
-            return None
-        count += event == "line"
-        return trace
 
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        result = CliRunner().invoke(main, command)
-    finally:
-        sys.settrace(before)
-    assert result.exit_code in fine, result.output
-    return count
+@pytest.fixture
+def lines_run(benchmark: Callable[[str], ModuleType]) -> LinesRun:
+    """A function that counts the lines of olmc that a command runs."""
+    lines_of = benchmark("measuring").lines_of
+
+    def run(*command: str, fine: tuple[int, ...] = (0,)) -> int:
+        lines: int = lines_of(command, below=OLMC, fine=fine)
+        return lines
+
+    return run
 
 
 def assert_linear(work: list[int]) -> None:
@@ -123,7 +114,7 @@ def package(name: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True], ids=["empty", "full"])
-def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_catalogs(full: bool, lines_run: LinesRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of a catalog with the cache, into which it is written and of which it is read, grows as the catalog
     does; with a full cache it is a fraction, as only what is asked for is looked at. All are so short that places are
     looked for in the whole stream."""
@@ -142,7 +133,7 @@ def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert work[2] - work[1] < (cold - warm) / 4
 
 
-def test_a_small_channel(tmp_path: Path) -> None:
+def test_a_small_channel(lines_run: LinesRun, tmp_path: Path) -> None:
     """What the slow ones do, with inputs that take no time."""
     lines_run(*channel(tmp_path / "warm", 2), fine=(0, 1))
     assert_linear([lines_run(*channel(tmp_path / str(count), count), fine=(0, 1)) for count in (2, 4, 8)])
@@ -150,13 +141,13 @@ def test_a_small_channel(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [channel, namespaces, groups, bundles, packages])
-def test_compiling(make: Callable[[Path, int], Iterator[str]], tmp_path: Path) -> None:
+def test_compiling(make: Callable[[Path, int], Iterator[str]], lines_run: LinesRun, tmp_path: Path) -> None:
     lines_run(*make(tmp_path / "warm", 4), fine=(0, 1))
     assert_linear([lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)])
 
 
 @pytest.mark.slow
-def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_comparing(benchmark: Callable[[str], ModuleType], lines_run: LinesRun, tmp_path: Path) -> None:
     def compared(count: int) -> int:
         sides = [tmp_path / f"{count}-{upgraded}.yaml" for upgraded in (0, count)]
         for upgraded, side in zip((0, count), sides, strict=True):
@@ -169,7 +160,7 @@ def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["same", "some", "gone"])
-def test_planning(benchmark: Callable[[str], ModuleType], tmp_path: Path, side: str) -> None:
+def test_planning(benchmark: Callable[[str], ModuleType], lines_run: LinesRun, tmp_path: Path, side: str) -> None:
     """A plan is as linear in the namespaces of a fleet as its renderings, and at most 1.3 times as much work as two."""
     bench, operators = benchmark("plan"), 4
 
@@ -206,8 +197,22 @@ def test_each_dimension_of_a_check(
 
 
 @pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["both sides", "git history"])
+def test_comparisons_grow_with_both_sides(
+    name: str, benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLMC_NO_CACHE", "1")
+    growth = benchmark("growth")
+    compared, size = growth.COMPARED[name], 6
+    for command in compared.commands:
+        work, exponent = growth.growth_of_comparison(compared, command, size, tmp_path)
+        assert exponent <= growth.MOST or work[-1] - work[-2] <= growth.LEAST_WORK * 2 * size, (command, work)
+
+
+@pytest.mark.slow
 def test_a_repository_of_bundles(
-    benchmark: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    benchmark: Callable[[str], ModuleType], lines_run: LinesRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The work for each bundle is the same in a repository of twice as many packages."""
     monkeypatch.setattr(bundles_of_load, "LEAST_PACKAGES", 2)

@@ -186,7 +186,7 @@ def _compiled(given: _Given) -> Compilation:
 def _status(given: _Given) -> dict[str, Any]:
     from olmc.cli.inspect import extension_rows
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.explain.status import as_data, as_table, operators
+    from olmc.review.explain.status import UNKNOWN, as_data, as_table, operators
 
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
     refused = _refused(done)
@@ -196,14 +196,18 @@ def _status(given: _Given) -> dict[str, Any]:
     rows = with_diagnoses(operators(done.settled, done.operators, extension_rows(done)), diagnose(scene_of(done)))
     failing = sum(row.fails for row in rows)
     number = f"{len(rows)} operator{'s' * (len(rows) != 1)}"
+    unknown = sum(row.waits == UNKNOWN for row in rows)
     if failing:
         headline = f"{failing} of {number} fail{'s' * (failing == 1)}"
+    elif unknown:
+        headline = f"{unknown} of {number} {'is' if unknown == 1 else 'are'} unknown"
     else:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
     table = as_table(found, color=True)
+    gravity = "failing" if failing else "failure" if done.findings else "none"
     return {
-        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": table,
+        "headline": headline, "gravity": gravity, "text": table,
         "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),
     } | _left_out(given, done, table)  # fmt: skip
 

@@ -209,7 +209,7 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
         report_config(path, config, given, made.settled.cluster, made.workspace, report)
-    made = made._replace(tree=tree)
+    made = made._replace(tree=tree if tree is not None else request.tree)
     return _without_suppressed(made, path, report, config)
 
 

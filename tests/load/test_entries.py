@@ -81,6 +81,34 @@ def test_argo_cd_and_flux_name_them(tmp_path: Path, applied: str, expected: str)
     assert paths(tmp_path)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("path", "cluster"),
+    [("clusters/north/app.yaml", "north"), ("argo/overlays/north/app.yaml", "north"),
+     ("argo/overlays/stable/app.yaml", "in-cluster"), ("argo/overlays/fast-2.1/app.yaml", "in-cluster"),
+     ("argo/overlays/4.16/app.yaml", "in-cluster"), ("argo/overlays/ocp-4.x/app.yaml", "in-cluster")],
+)  # fmt: skip
+def test_a_channel_or_a_version_is_no_name_of_a_cluster(tmp_path: Path, path: str, cluster: str) -> None:
+    write(tmp_path, {**REPOSITORY, path: APPLICATION})
+    assert entries_at(tmp_path)[0].appliers[0].destination.cluster == cluster
+
+
+@pytest.mark.parametrize(("secret", "cluster"), [("north-kubeconfig", "north"), ("north", "north"), ("${a}-b", "")])
+def test_flux_names_a_cluster_by_a_secret(tmp_path: Path, secret: str, cluster: str) -> None:
+    text = FLUX.replace("prune: true", f'prune: true, kubeConfig: {{secretRef: {{name: "{secret}"}}}}')
+    write(tmp_path, {**REPOSITORY, "app.yaml": text})
+    assert entries_at(tmp_path)[0].appliers[0].destination.cluster == cluster
+
+
+def test_examples_and_archives_are_entries_only_if_a_tool_applies_them(tmp_path: Path) -> None:
+    aside = ("archive", ".archived", "docs/first", "beacon-examples/small", "samples", "tests/one")
+    for name in aside:
+        copied = {f"{name}/{path}": text for path, text in REPOSITORY.items()}
+        write(tmp_path, {**REPOSITORY, **copied, f"{name}/app.yaml": APPLICATION})
+    assert paths(tmp_path) == ["overlays/prod", "overlays/test"]
+    write(tmp_path, {"app.yaml": APPLICATION.replace("overlays/prod", "docs/first/overlays/prod")})
+    assert paths(tmp_path)[0] == "docs/first/overlays/prod (Application/argocd/prod)"
+
+
 def test_paths_that_are_not_there_or_templates_are_no_entries(tmp_path: Path) -> None:
     for path in ("elsewhere", "../outside", "'{{path}}'", "settings"):
         write(tmp_path, {**REPOSITORY, "app.yaml": APPLICATION.replace("overlays/prod", path)})

@@ -83,3 +83,10 @@ def test_a_diff_between_unknown_sides_does_not_promise_safety(without_content: P
     done = olmc("diff", str(without_content), str(other))
     assert "1 operator is unknown; no risk in the rest (1 change)" in " ".join(done.stdout.split())
     assert "harbour/beacon is unknown: the content of CatalogSource olm/harbour is not vendored" in done.stderr
+
+
+def test_an_unknown_operator_of_a_fleet_does_not_fail(without_content: Path) -> None:
+    done = olmc("fleet", "status", str(without_content), "--jobs", "1", "--no-cache")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (1, "1 cluster, 1 outcome: 1 with failures")
+    assert "1 of 1 operator is unknown" in done.stdout
+    assert "failing" not in done.stdout

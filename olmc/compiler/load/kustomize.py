@@ -214,13 +214,17 @@ def _installed_by_policies(manifests: tuple[Manifest, ...], origins: _Origins, r
     from olmc.compiler.load.policies import installed_by, is_policy, parts_of
 
     written = list(origins.written())
-    known = [*written, *(part for manifest in written if is_policy(manifest.object) for part in parts_of(manifest))]
+    known = defaultdict[tuple[str, str], list[Manifest]](list)
+    for manifest in written:
+        for part in (manifest, *(parts_of(manifest) if is_policy(manifest.object) else ())):
+            known[_kind_of(part.object)].append(part)
 
     def place_of(value: KubernetesObject, source: Source) -> Source:
         if source.text:
             return source
-        same = next((manifest.source for manifest in known if manifest.object == value), None)
-        return same or _changed_origin(value, known) or source
+        of_kind = known.get(_kind_of(value), ())
+        same = next((manifest.source for manifest in of_kind if manifest.object == value), None)
+        return same or _changed_origin(value, of_kind) or source
 
     return installed_by(manifests, report, place_of)
 

@@ -373,6 +373,12 @@ _FOLDERS_OF_CLUSTERS = frozenset(
     "clusters cluster environments environment envs env sites site hubs hub spokes managed-clusters overlays".split()
 )
 _NO_CLUSTERS = frozenset("base bases common default shared all".split())
+# Overlays are called after channels and versions of an operator as well.
+_CHANNEL = regex(
+    r"(?:stable|fast|latest|candidate|preview|alpha|beta|rapid)(?:[-_.]?v?\d[\w.]*)?|(?:v|ocp-?|openshift-?)?\d+(?:\.(?:\d+|x))+",
+    re.IGNORECASE,
+)
+_SECRET_OF_CLUSTER = "-kubeconfig"
 
 
 class VariableSource(NamedTuple):
@@ -627,16 +633,23 @@ def _of_flux(spec: Mapping[str, Any], path: str) -> Destination:
 
 def _cluster_of_flux(spec: Mapping[str, Any], path: str) -> str:
     remote = as_text(mapping(mapping(spec.get("kubeConfig")).get("secretRef")).get("name"))
-    return remote or _cluster_of(path) or LOCAL_CLUSTER
+    if "${" in remote:
+        return ""  # Flux fills it in
+    return remote.removesuffix(_SECRET_OF_CLUSTER) or _cluster_of(path) or LOCAL_CLUSTER
 
 
 def _cluster_of(path: str) -> str:
     """The cluster that the folder of a file is called after, as in `clusters/NAME/apps.yaml`; "" for none."""
     parts = path.split("/")[:-1]
     for above, name in itertools.pairwise(parts):
-        if above in _FOLDERS_OF_CLUSTERS and name not in _FOLDERS_OF_CLUSTERS | _NO_CLUSTERS:
+        if above in _FOLDERS_OF_CLUSTERS and name not in _FOLDERS_OF_CLUSTERS and _may_be_cluster(name):
             return name
     return ""
+
+
+def _may_be_cluster(name: str) -> bool:
+    """Whether a name is neither that of a part for several clusters nor of a channel or a version."""
+    return name not in _NO_CLUSTERS and _CHANNEL.fullmatch(name) is None
 
 
 def _open_sources(sets: Sequence[tuple[Mapping[str, Any], Location]]) -> Iterator[OpenSource]:
@@ -698,7 +711,7 @@ def _chosen(values: Mapping[str, str], match: re.Match[str]) -> str:
 
 def _is_cluster(field: str, value: str) -> bool:
     """Whether the value of a field is the name of a cluster."""
-    is_known = bool(value) and not value.startswith("{") and value not in _NO_CLUSTERS
+    is_known = bool(value) and not value.startswith("{") and _may_be_cluster(value)
     return is_known and field.rpartition(".")[2].lower() in _CLUSTER_FIELDS
 
 

@@ -371,7 +371,8 @@ def _short_table(
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
         where = folders.get(each, path or here)
         where = f"{f' {_quoted(where)}' if where else ''}{begun}"
-        text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, where))
+        shown = _below(each, "" if has_column else reason, where, has_findings=not named)
+        text += "".join(f"    {clean(below)}\n" for below in shown)
     return text
 
 
@@ -407,16 +408,18 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _below(each: OperatorStatus, reason: str, folder: str) -> Iterator[str]:
+def _below(each: OperatorStatus, reason: str, folder: str, *, has_findings: bool) -> Iterator[str]:
     """The cause of a problem, behind its reason where no column has that, and the way out; `folder` is the workspace
-    in commands, with the cluster that it is applied to."""
+    in commands, with the cluster that it is applied to. With `has_findings`, the finding about a catalog follows."""
     if not _has_problem(each):
         return
     cause = in_short(each)
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
     if UNKNOWN in (each.waits, each.reason):
-        return  # the finding about the catalog has the way out, once for all of its Subscriptions
+        if not has_findings:
+            yield "`olmc check` has the way out."
+        return
     if APPROVAL in (each.waits, each.reason) and each.operator:
         shown = f"`olmc status{folder} --approve-installs` shows the result"
         yield f"Put it into the workspace with spec.approval: Approved; {shown}."

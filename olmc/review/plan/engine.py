@@ -482,8 +482,9 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
     before = request.options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (request.fixed | {"purpose", "include", "exclude"}) - {"approve", "delete"}
     path = request.root
-    by_package = request.without_idle_bundles
-    tree = scan_workspace(path, by_package=by_package) if request.part is None and not no_folder(path) else None
+    tree = request.tree
+    if tree is None and request.part is None and not no_folder(path):
+        tree = scan_workspace(path, by_package=request.without_idle_bundles)
     done = compile(request._replace(options=before, fixed=fixed, tree=tree))
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
 from olmc.compiler.load.entries import Repository
-from olmc.compiler.load.files import has_file, read_text
+from olmc.compiler.load.files import has_file, read_text, scan_workspace
 from olmc.compiler.load.repository import ClusterPart, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.messages import clean, json_text
@@ -47,6 +47,7 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
     """Plan what happens in each cluster when a repository becomes what it is `now`; `request` has the options."""
     old, new = _parts(request, before), _parts(request, now)
     is_alike = _settings(before.root) == _settings(now.root)
+    of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
     alike: dict[str, ClusterPlan] = {}
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
     for name in sorted(old.keys() | new.keys()):
@@ -54,7 +55,7 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         if one is not None and other is not None and is_alike and _objects(one) == _objects(other):
             unchanged.append(name)
             continue
-        made = _plan(request, (before.root, one), (now.root, other))
+        made = _plan((of_old, one), (of_new, other))
         if not isinstance(made, Plan):
             failed.append((name, made))
             continue
@@ -84,18 +85,18 @@ def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any]]:
 
 
 def _plan(
-    request: CompileRequest, before: tuple[Path, ClusterPart | None], now: tuple[Path, ClusterPart | None]
+    before: tuple[CompileRequest, ClusterPart | None], now: tuple[CompileRequest, ClusterPart | None]
 ) -> Plan | tuple[Diagnostic, ...]:
-    """The plan for a cluster, or the reasons for which there is none."""
+    """The plan for a cluster, or the reasons for which there is none; the requests are for the repository."""
     report = Report()
-    (old_root, old), (new_root, new) = before, now
-    begun = begun_at(request._replace(root=old_root, part=old) if old is not None else None, "before", report)
+    (of_old, old), (request, new) = before, now
+    begun = begun_at(of_old._replace(part=old) if old is not None else None, "before", report)
     if begun is None:
         return tuple(report)
     if new is None:
         assert old is not None
         new = old._replace(contents=(), others=())
-    path = PlannedPath(request._replace(root=new_root, part=new), "after")
+    path = PlannedPath(request._replace(part=new), "after")
     options = request.options._replace(state=begun.state)
     done, narrowing = compile_planned(path, options)
     if done.failed or done.settled is None:
