@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.messages import clean
-from olmc.k8s.diagnostics import Diagnostic, Severity
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
@@ -95,12 +95,22 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
                 path.unlink()
     for text in dict.fromkeys(remedy.candidate.text for remedy in chosen):
         say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {text}"), out=not opts.dry_run)
+    for name in _published(done, changes):
+        say(clean(f"olmc: bundle {name} changes: a cluster gets the change when you publish its image again."))
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
     _tell_left(left, tried)
     undiagnosed = () if found or opts.select else _failures(done)
     for finding in undiagnosed:
         _tell_unfixed(finding)
     raise SystemExit(FINDINGS if left or undiagnosed else DONE)
+
+
+def _published(done: Compilation, changes: Sequence[FileChange]) -> Iterator[str]:
+    """Yield the names of the bundles in folders of the workspace of which a file changes."""
+    bundles = done.workspace.bundles.values() if done.workspace is not None else ()
+    for bundle in bundles:
+        if any(change.path.startswith(f"{bundle.directory}/" if bundle.directory else "") for change in changes):
+            yield bundle.name
 
 
 def _failures(done: Compilation) -> Sequence[Diagnostic]:

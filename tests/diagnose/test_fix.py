@@ -14,6 +14,8 @@ import olmc
 from olmc.cli.main import main
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.yaml.edit import EditError
 from olmc.review.diagnose import remedies
 from olmc.review.diagnose.diagnosis import FieldEdit, RemedyCandidate
 from olmc.review.diagnose.engine import diagnose, scene_of
@@ -145,7 +147,9 @@ def test_a_version_gets_its_quotes(workspace: Path) -> None:
     catalog.write_text(text.replace("\nproperties:\n", "\nproperties:\n" + maximum.format("4.20")), encoding="utf-8")
     found = diagnose(scene_of(olmc.compile(workspace)))
     assert [each.finding.code for each in found] == ["OLMC815", "OLMC815"]
-    assert fix(workspace).exit_code == 0
+    result = fix(workspace)
+    assert result.exit_code == 0
+    assert "bundle beacon.v1.0.0 changes: a cluster gets the change when you publish its image again." in result.output
     for path in (properties, catalog):
         assert maximum.format("'4.20'") in path.read_text(encoding="utf-8").replace('"', "'")
 
@@ -296,3 +300,13 @@ def test_the_search_costs_at_most_twice_a_compilation(shared: Path) -> None:
             tried.append(len(search(CompileRequest(root), done, diagnose(scene_of(done))).tried))
     assert statistics.median(tried) <= 2
     assert max(tried) <= remedies.MOST_TRIALS
+
+
+def test_what_olmc_vendor_fetched_stays(tmp_path: Path) -> None:
+    """The digest of a published image is in olmc.lock: a change of its copy would change no cluster."""
+    (tmp_path / "vendor").mkdir()
+    text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: quay\n"
+    (tmp_path / "vendor/service.yaml").write_text(text, encoding="utf-8")
+    edit = FieldEdit(Source("vendor/service.yaml", text, 0), ("metadata", "name"), "pier")
+    with pytest.raises(EditError, match=r"digest is in olmc\.lock"):
+        remedies.changes_of(tmp_path, [edit])

@@ -18,6 +18,7 @@ from pathlib import Path
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
+from olmc.compiler.load.vendored import VENDOR_FOLDER
 from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, RefusedObject, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
@@ -309,12 +310,15 @@ def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
 
 def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
     """What edits make of the files below a folder, by path. Raises EditError for a file that is not there as it was
-    read, such as what a tool builds, and for one that a link leads to or that is outside of the folder."""
+    read, such as what a tool builds, for one that `olmc vendor` fetched, and for one that a link leads to or that is
+    outside of the folder."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     known: dict[str, set[str]] = {}
     for edit in edits:
         path = edit.path if isinstance(edit, (NewDocument, QuotedScalar)) else edit.source.path
+        if path.startswith(f"{VENDOR_FOLDER}/"):
+            raise EditError(f"{path} is a copy of a published image, whose digest is in olmc.lock")
         # A link may lead out of the workspace, and out of the copy in which a candidate is compiled.
         if (root / path).resolve() != root.resolve() / path:
             raise EditError(f"{path} is reached by a link, or is outside of the workspace")
