@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,10 +25,12 @@ OPEN = 0
 # The statements about a change of a running cluster: an upgrade, other targets, a deletion, another setting.
 CHANGES = frozenset(
     """
-    D0-064 D0-075 D0-077 D0-087 D1-065 D2-049 D2-056 D2-060 D2-107 D2-130 D3-060 D3-074
+    D0-019 D0-064 D0-075 D0-077 D0-087 D1-065 D2-049 D2-056 D2-060 D2-107 D2-130 D3-060 D3-074
     D4-016 D4-031 D4-047 D4-056 D4-069 D4-073 D4-077 D4-080 D4-082 D4-122 D4-140
     """.split()
 )
+
+OF_A_CHANGE = re.compile(r"\b(no longer|is deleted|are deleted|has resolved|held back)\b")
 
 
 def as_parameter(document: Document, row: Statement) -> Any:
@@ -91,6 +94,13 @@ def test_every_statement_about_a_change_has_a_transition() -> None:
         row.id for row in STATEMENTS if any("running_cluster" in test or "/transition/" in test for test in row.tests)
     }
     assert sorted(CHANGES - shown) == []
+
+
+def test_words_of_a_change_are_in_a_statement_about_one() -> None:
+    """A statement that says so of a running cluster counts as one about a change."""
+    told = [row.id for row in STATEMENTS if not row.differs and OF_A_CHANGE.search(row.says)]
+    assert len(told) >= 5
+    assert sorted(set(told) - CHANGES) == []
 
 
 def test_every_workspace_is_used() -> None:
