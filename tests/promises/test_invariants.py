@@ -159,5 +159,7 @@ def test_extensions_change_nothing_in_their_own_cluster(workspace: str, version:
 def test_no_recorded_workspace_changes_its_own_cluster(option: str, shared: Path) -> None:
     cases = sorted(path.parent for path in (shared / "conformance" / "cases" / "synthetic").glob("*/input"))
     found = {path.name: unrest(path / "input", OPTIONS[option]) for path in cases}
-    assert {name: changes for name, changes in found.items() if changes and name not in IN_TURN} == {}
-    assert all(found[name] for name in IN_TURN)
+    # By the documents alone OLM writes over the CRD that a manifest has, which the manifest undoes.
+    in_turn = IN_TURN | ({"83-upgrade-crd-drops-stored-version"} if option == "docs" else set())
+    assert {name: changes for name, changes in found.items() if changes and name not in in_turn} == {}
+    assert all(found[name] for name in in_turn)
