@@ -89,11 +89,15 @@ Edit = FieldEdit | AddedItem | RemovedItem | MovedField | QuotedScalar | NewDocu
 
 
 class RemedyCandidate(NamedTuple):
-    """A change that may cure a diagnosis: in words, and as edits of files; `command` is for state outside of them."""
+    """A change that may cure a diagnosis: in words, and as edits of files; `command` is for state outside of them.
+
+    `holds`: it keeps the installed version instead of curing the new one.
+    """
 
     text: str
     edits: tuple[Edit, ...] = ()
     command: str = ""
+    holds: bool = False
 
 
 class Diagnosis(NamedTuple):

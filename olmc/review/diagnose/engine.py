@@ -19,6 +19,9 @@ from olmc.review.explain.status import OperatorStatus
 
 _FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS, upgrades.deprecations)
 
+CURE = "`olmc fix` cures it"
+"""How hints introduce a change that is proven."""
+
 
 def scene_of(done: Compilation) -> Scene | None:
     """The scene of a compilation, None for one that failed or is of a bundle by itself."""

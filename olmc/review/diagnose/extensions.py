@@ -187,7 +187,8 @@ def _pins(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandidate]: 
         return
     edit = FieldEdit(result.manifest.source, ("spec", "source", "catalog", "version"), installed.version)
     name = result.extension.name
-    yield RemedyCandidate(f"Set spec.source.catalog.version: {installed.version} in ClusterExtension {name}", (edit,))
+    text = f"Stay at {installed.name}: set spec.source.catalog.version: {installed.version} in ClusterExtension {name}"
+    yield RemedyCandidate(text, (edit,), holds=True)
 
 
 def _collisions(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandidate]:

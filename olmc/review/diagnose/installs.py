@@ -151,10 +151,8 @@ def _held(scene: Scene, namespace: str, csvs: tuple[str, ...]) -> Iterator[Remed
         )
         if is_new and ran and subscription.source is not None and subscription.approval != "Manual":
             edit = FieldEdit(subscription.source, ("spec", "installPlanApproval"), "Manual")
-            text = (
-                f"Set spec.installPlanApproval: Manual in Subscription {name}, which holds {subscription.current} back"
-            )
-            yield RemedyCandidate(text, (edit,))
+            text = f"Hold {subscription.current} back: set spec.installPlanApproval: Manual in Subscription {name}"
+            yield RemedyCandidate(text, (edit,), holds=True)
 
 
 def failed_members(scene: Scene) -> Iterator[Diagnosis]:

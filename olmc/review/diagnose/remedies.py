@@ -48,7 +48,7 @@ from olmc.review.diagnose.diagnosis import (
     RemovedItem,
     Structure,
 )
-from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.engine import CURE, diagnose, scene_of
 from olmc.review.explain.status import OperatorStatus, operators
 from olmc.targets.pipeline import compile
 
@@ -161,7 +161,7 @@ def _with_fix(diagnosis: Diagnosis, remedy: Remedy | None) -> Diagnosis:
     if remedy is None:
         return diagnosis
     finding, title = diagnosis.finding, remedy.candidate.text
-    hint = "\n".join(filter(None, (finding.hint, f"`olmc fix` cures it: {title}.")))
+    hint = "\n".join(filter(None, (finding.hint, f"{CURE}: {title}.")))
     return diagnosis._replace(finding=finding._replace(hint=hint, fix=Fix(title, remedy.changes)))
 
 
@@ -231,8 +231,8 @@ def _continued(before: _Before, remedy: Remedy, after: Compilation) -> Iterator[
     for each in found:
         if each.finding.message not in known and set(each.operators) & set(remedy.diagnosis.operators):
             for more in each.candidates[:_MOST_NEXT]:
-                if _takes_back(remedy.candidate, more):
-                    continue
+                if more.holds or _takes_back(remedy.candidate, more):
+                    continue  # an upgrade that is held back needs no other change
                 text = f"{remedy.candidate.text}; {more.text}"
                 yield RemedyCandidate(text, (*remedy.candidate.edits, *more.edits))
 

@@ -60,7 +60,7 @@ from olmc.k8s.objects import (
     status_of,
     texts,
 )
-from olmc.review.diagnose.engine import is_shown
+from olmc.review.diagnose.engine import CURE, is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
@@ -284,7 +284,8 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
     for problem in context.problems if not stuck else ():
         # Several lines are a derivation, and no advice. An operator that is left running has a task with a command.
         if problem.hint and "\n" not in problem.hint and problem.hint not in left:
-            yield Task(" ".join(filter(None, (problem.hint, cures.get(problem.hint)))))
+            way = f"{problem.hint}{_stays(problem.hint, context)}"
+            yield Task(" ".join(filter(None, (way, cures.get(problem.hint)))))
 
 
 def _cures(context: TaskContext) -> dict[str, str]:
@@ -301,7 +302,18 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
         if diagnosis.is_shown and diagnosis.culprit is None:
             continue
         way = " ".join(finding.hint.splitlines())
-        yield Task(f"{finding.message.rstrip('.')}. {way}".strip(), diagnosis.command)
+        stays = _stays(finding.message, context)
+        yield Task(f"{finding.message.rstrip('.')}.{stays} {way}".strip(), diagnosis.command)
+
+
+def _stays(text: str, context: TaskContext) -> str:
+    """Return the consequence for a running operator whose Subscription a text blames: a namespace is resolved as a
+    whole, or not at all (observed-70)."""
+    for operator in context.operators:
+        name = f"Subscription {operator.namespace}/{operator.subscription} "
+        if name in text and (operator.outcome, operator.phase) == ("failing", "Succeeded"):
+            return f" {operator.after} runs on; until then nothing in {operator.namespace} is installed or upgraded."
+    return ""
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:
@@ -705,12 +717,29 @@ def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[Extensio
 
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
-    tasks = [task for task in plan.tasks if task.text not in hints]
+    tasks, cures = [], []
+    for task in plan.tasks:
+        hint, mark, cure = task.text.partition(f" {CURE}")
+        if hint not in hints:
+            tasks.append(task)
+        elif mark:
+            cures.append(CURE + cure)
     operators = paired_outcomes(plan.operators, extension_outcomes(state, results))
     # Whoever moves an operator to OLM v1 has to act before the extension is applied, whatever comes of it.
     before, after = list(tasks_of_moves(operators)), list(tasks_of_extensions(state, results))
     return plan._replace(
         extensions=tuple(planned_extensions(state, results)),
         operators=operators,
-        tasks=(*starmap(Task, before), *tasks, *starmap(Task, after)),
+        tasks=(*starmap(Task, before), *tasks, *_with_cures(starmap(Task, after), cures)),
     )
+
+
+def _with_cures(tasks: Iterable[Task], cures: Sequence[str]) -> Iterator[Task]:
+    """The tasks about ClusterExtensions, each with the change that cures it; the other changes are their own tasks."""
+    left = list(cures)
+    for task in tasks:
+        subject = task.text.partition(":")[0]
+        own = [cure for cure in left if cure.endswith(f"{subject}.")]
+        left = [cure for cure in left if cure not in own]
+        yield task._replace(text=" ".join([task.text, *own]))
+    yield from (Task(cure, "") for cure in left)
