@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
-from tiers import MARKERS, OF_FIXTURES, OF_FOLDERS, SECONDS, name_lacking_marker
+from tiers import MARKERS, OF_FIXTURES, OF_FOLDERS, SECONDS, name_lacking_marker, seconds_of_another_run
 
 from olmc.compiler.rules.rulebook import named_in, spec_rules
 
@@ -131,3 +133,20 @@ def test_what_a_fast_test_lacks(spent: float, started: list[str], marker: str) -
 )
 def test_rules_in_a_text(text: str, rules: set[str]) -> None:
     assert rules_in(text) == rules
+
+
+class _Item:
+    """A test that can run `runs` times."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+
+    def runtest(self) -> None:
+        self.runs -= 1
+        assert self.runs >= 0
+
+
+def test_a_test_that_is_slow_at_first_is_fast_if_it_is_so_again() -> None:
+    """Tables and schemas are read once, by a test that happens to be the first."""
+    assert seconds_of_another_run(cast("pytest.Item", _Item(1))) < SECONDS
+    assert seconds_of_another_run(cast("pytest.Item", _Item(0))) == math.inf

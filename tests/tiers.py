@@ -7,6 +7,7 @@ its failure names the marker that it lacks.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -132,8 +133,24 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     spent = cpu_seconds() - start + item.stash.get(_SPENT, 0.0)
     if spent > SECONDS:
         spent = at_rest(spent, loop_seconds())
+    if spent > SECONDS and is_guarded(item):
+        spent = min(spent, seconds_of_another_run(item) + item.stash.get(_SPENT, 0.0))
     if is_guarded(item) and (lacking := name_lacking_marker(spent, _started)):
         pytest.fail(lacking, pytrace=False)
+
+
+def seconds_of_another_run(item: pytest.Item) -> float:
+    """Return the CPU seconds of a test that runs once more, infinity if it can't.
+
+    The first test that needs a table or a schema reads it for all others, and a busy machine is slower: neither makes
+    a test slow.
+    """
+    start = cpu_seconds()
+    try:
+        item.runtest()
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception):  # the first run has left something behind
+        return math.inf
+    return at_rest(cpu_seconds() - start, loop_seconds())
 
 
 def name_lacking_marker(spent: float, started: list[str]) -> str:

@@ -316,10 +316,10 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         by_package = request.without_idle_bundles
         tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None, known=tree, by_package=by_package)
     report.found.extend(tree.found)
-    is_beyond = bool(tree.beyond) and not tree.is_cut
-    if is_beyond and (has_kustomizations(root, tree.folder) or not _may_be_idle(request, tree.folder)):
+    if tree.is_cut:
+        return Workspace((), {}, {})
+    if tree.beyond and (has_kustomizations(root, tree.folder) or not _may_be_idle(request, tree.folder)):
         report.add(too_large("the workspace", FILES, place=Location(tree.beyond)))
-    if tree.is_cut or report.failed:
         return Workspace((), {}, {})
     folder = without_vendored(root, tree.folder)
     if PROJECT_FILE in folder.files:
