@@ -183,6 +183,10 @@ class BundleLookup(NamedTuple):
     resolving: str
 
 
+APPROVAL = "RequiresApproval"
+"""The phase of an InstallPlan that waits for approval."""
+
+
 class InstallPlan(NamedTuple):
     """An InstallPlan and how far it got.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.catalog import named
-from olmc.compiler.model.cluster import Cluster, InstallPlan, Step, by_namespace, namespaced_name
+from olmc.compiler.model.cluster import APPROVAL, Cluster, InstallPlan, Step, by_namespace, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
@@ -256,7 +256,7 @@ def _subject(group: OperatorGroup) -> Subject:
     return Subject(ACCOUNT, group.namespace, group.account)
 
 
-WAITING, INSTALLING, FAILED = "RequiresApproval", "Installing", "Failed"
+WAITING, INSTALLING, FAILED = APPROVAL, "Installing", "Failed"
 UNMANAGED = "InstallCheckFailed"
 """The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
 

@@ -46,7 +46,7 @@ _UNKNOWN_FIELD = regex(r'invalid configuration: unknown field "([^"]+)"')
 _MISSING_FIELD = 'required field "watchNamespace" is missing'
 _ALL = "bundle does not support AllNamespaces install mode"
 _THERE = (
-    regex(r"(?P<kind>\w+) '(?P<name>[^']+)' already exists in namespace '(?P<namespace>[^']*)'"),
+    regex(r"\b(?P<kind>\w+) '(?P<name>[^']+)' already exists in namespace '(?P<namespace>[^']*)'"),
     regex(r"Object (?P<kind>[A-Z]\w*)\.[\w.]+ (?:(?P<namespace>[\w.-]+)/)?(?P<name>[\w.-]+)\s+Action: \"Collision\""),
 )
 _OF_BUNDLE = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.compiler.model.catalog import Candidate as Entry
 from olmc.compiler.model.catalog import Property, of_package
-from olmc.compiler.model.cluster import InstallPlan, NamespacedName, Subscription
+from olmc.compiler.model.cluster import APPROVAL, InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import package_of, real_csvs
 from olmc.compiler.olm.profiles.data import init_command
@@ -34,7 +34,7 @@ from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, RemovedDocument, Scene, row_of
-from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
+from olmc.review.explain.provenance import held_upgrades, plan_of
 from olmc.review.explain.resolution import channel_entries
 from olmc.review.graph.upgrade_graph import upgrade_graph
 

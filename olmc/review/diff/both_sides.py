@@ -35,6 +35,7 @@ from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.workspace import is_empty
 from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, left_out_at
+from olmc.compiler.model.cluster import APPROVAL
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
 from olmc.compiler.olm.naming import COPIED_FROM
@@ -75,7 +76,6 @@ from olmc.review.diff.premises import (
 )
 from olmc.review.diff.settings import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.review.explain.left_out import SettledCompilation
-from olmc.review.explain.provenance import APPROVAL
 
 # Renderings: a file, or a folder of files, with objects as they are, such as `olmc render` writes them.
 #

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
+from olmc.compiler.model.cluster import (
+    APPROVAL,
+    Cluster,
+    CsvState,
+    InstallPlan,
+    NamespacedName,
+    Subscription,
+    namespaced_name,
+)
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import (
@@ -38,8 +46,6 @@ from olmc.review.explain.installs import brought_by
 if TYPE_CHECKING:
     from olmc.compiler.resolver.rounds import ResolutionRound
     from olmc.compiler.results import InstallDecision, OperatorResult
-
-APPROVAL = "RequiresApproval"
 
 
 def deeper(lines: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from olmc.compiler.model.catalog import Candidate, InstalledEntry, Selection, of_package
-from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
+from olmc.compiler.model.cluster import APPROVAL, Cluster, InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
@@ -26,7 +26,7 @@ from olmc.k8s.objects import GVK, APIResource, KubernetesObject, Manifest, gvk_o
 from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.edit import EditError, set_text
 from olmc.review.explain.installs import picked
-from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
+from olmc.review.explain.provenance import held_upgrades, plan_of
 
 if TYPE_CHECKING:
     from olmc.compiler.results import InstallDecision, OperatorResult

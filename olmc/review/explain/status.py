@@ -7,7 +7,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
+from olmc.compiler.model.cluster import APPROVAL, Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
@@ -25,7 +25,6 @@ from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, O
 from olmc.k8s.yaml.locate import at
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
-    APPROVAL,
     held_upgrades,
     of_csv,
     of_held_upgrade,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal
 
-from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.cluster import APPROVAL, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState
@@ -64,7 +64,7 @@ from olmc.review.diagnose.engine import CURE, is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
-from olmc.review.explain.provenance import APPROVAL, plan_of
+from olmc.review.explain.provenance import plan_of
 from olmc.review.plan.outcomes import (
     FAILED_BEFORE,
     LEFT_RUNNING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from olmc.compiler.model.cluster import InstallPlan, NamespacedName
+from olmc.compiler.model.cluster import APPROVAL, InstallPlan, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.naming import component_label_key
@@ -16,7 +16,6 @@ from olmc.review.diff.extensions import DiffExtension, apis_by_owner, extensions
 from olmc.review.diff.operators import DiffOperator, heads
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.explain.extensions import extension_states
-from olmc.review.explain.provenance import APPROVAL
 from olmc.review.explain.status import HELD_BACK, UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
 from olmc.targets.proposed.operator_api import OPERATOR_API, SEED_KEY
