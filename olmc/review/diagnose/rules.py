@@ -39,8 +39,8 @@ ORPHAN = Rule(
     "A CSV that belongs to no Subscription",
     "Subscription {name} installs nothing: {csv} is in {namespace} already, and no Subscription refers to it",
     "{way}",
-    "A Subscription knows what it has installed by its status. A new one does not take over a CSV that another one "
-    "has installed, and the namespace can't be resolved (observed-37).",
+    "The status of a Subscription names the CSV that it has installed. A new one does not take over a CSV that "
+    "another one has installed, and the namespace can't be resolved (observed-37).",
 )
 SECOND_PROVIDER = Rule(
     "OLMC804",
