@@ -1,5 +1,4 @@
-"""Runs the transition cases (`tests/transition/README.md`): a cluster at rest, its changes, and the cluster after each.
-"""
+"""Runs the transition cases (`tests/transition/README.md`): a cluster at rest, its changes, what it is after each."""
 
 from __future__ import annotations
 

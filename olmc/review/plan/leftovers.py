@@ -123,11 +123,7 @@ def applied_changes(
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
     # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
-    served = {
-        one.identity: one.object
-        for one in rendered
-        if one.identity.group in (OLM_GROUP, _EXTENSIONS)
-    }
+    served = {one.identity: one.object for one in rendered if one.identity.group in (OLM_GROUP, _EXTENSIONS)}
     changes += _written(state, after.objects, manifests, served)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
