@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from properties import examples
 
 from olmc.cli.main import main
+from olmc.compiler.output.document import LIMIT
 from olmc.compiler.output.messages import shares
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.compare import Difference, compare
-from olmc.review.diff.outputs import LIMIT
 from olmc.review.diff.settings import Side
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, Task
 from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
