@@ -30,12 +30,13 @@ class ClusterPlan(NamedTuple):
 
 class RepositoryPlan(NamedTuple):
     """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
-    compiled with the reasons, and the entries that can't be built."""
+    compiled with the reasons, and the entries that can't be built; `is_broken`: their own files are the reason."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
     failed: tuple[tuple[str, tuple[Diagnostic, ...]], ...] = ()
     left_out: tuple[str, ...] = ()
+    is_broken: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +64,8 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
     left_out = dict.fromkeys(path for part in new.values() for path in part.left_out)
-    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), tuple(left_out))
+    is_broken = any(part.has_broken for part in new.values())
+    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), tuple(left_out), is_broken)
 
 
 def _parts(request: CompileRequest, repository: Repository) -> dict[str, ClusterPart]:
