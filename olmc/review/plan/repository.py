@@ -14,6 +14,7 @@ from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.check.repository import CompiledCluster, cluster_findings, missing_catalogs
 from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
 from olmc.review.plan.leftovers import Plan
 from olmc.review.plan.outputs import as_data, as_markdown, as_text
@@ -103,6 +104,10 @@ def _plan(
     done, narrowing = compile_planned(path, options)
     if done.failed or done.settled is None:
         return done.diagnostics
+    # The way to the content of a catalog is that of `olmc check` at the root.
+    cluster = CompiledCluster(new, done)
+    found = (*cluster_findings(cluster, done.diagnostics), *missing_catalogs([cluster]))
+    done = done._replace(diagnostics=found)
     return planned_for(path, options, begun, done, narrowing)
 
 
