@@ -38,10 +38,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    made = {
-        "commands.md": "".join(_commands()),
-        "schemas.md": "".join(_schemas()),
-    }
+    made = {"commands.md": "".join(_commands()), "schemas.md": "".join(_schemas())}
     made |= {path: (PROJECT / name).read_text(encoding="utf-8") for name, path in _AT_TOP.items()}
     made |= {f"schemas/{path.name}": path.read_text(encoding="utf-8") for path in _schema_files()}
     for path, text in made.items():

@@ -12,17 +12,20 @@ from functools import partial
 from inspect import cleandoc
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from olmc.cli.console import DONE, color_from_environment, say
 from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, Whole, argument, command, filled
 from olmc.cli.options import PROPOSED_OPTIONS
-from olmc.cli.running import MODULES, declared_command
+from olmc.cli.running import REGISTRY, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class GivenPath(click.Path):
@@ -166,22 +169,34 @@ def _choose(ctx: click.Context, param: click.Parameter, value: str | None) -> No
 _EXAMPLES = regex(r"\n\n([^\S\n]*+\x08\n[^\S\n]*+Examples?:\n(?:[^\S\n]*+\S[^\n]*+(?:\n|$))+)")
 
 
+def summary_of(name: str, limit: int = 45) -> str:
+    """Return the help of a command in one sentence, cut as click cuts it."""
+    return click.Command(name, help=REGISTRY[name].summary).get_short_help_str(limit)
+
+
 class Commands(click.Group):
     """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(MODULES)
+        return list(REGISTRY)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by what somebody wants to do."""
-        limit = formatter.width - 6 - max(map(len, MODULES))
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands by what somebody wants to do, without an import of one."""
+        limit = formatter.width - 6 - max(map(len, REGISTRY))
         for heading, names in SECTIONS.items():
-            commands = ((name, self.get_command(ctx, name)) for name in names)
             with formatter.section(heading):
-                formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in commands if each])
+                formatter.write_dl([(name, summary_of(name, limit)) for name in names])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of commands as click does, but from the registry; options as click does."""
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in REGISTRY if name.startswith(incomplete) and name not in HIDDEN]
+        commands = [CompletionItem(name, help=summary_of(name)) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in MODULES:
+        if cmd_name not in REGISTRY:
             return None
         command = command_of(declared_command(cmd_name), cmd_name)
         command.hidden = cmd_name in HIDDEN
@@ -218,9 +233,9 @@ class Commands(click.Group):
                 click.echo(ctx.get_help())
                 ctx.exit()
             return self.resolve_command(ctx, [*args[1:], "--help"])
-        if name not in MODULES and not name.startswith("-") and not ctx.resilient_parsing:
-            near = close_matches(name, MODULES, 2, POSSIBLE)
-            hint = did_you_mean(*near) or f"There is {', '.join(MODULES)}."
+        if name not in REGISTRY and not name.startswith("-") and not ctx.resilient_parsing:
+            near = close_matches(name, REGISTRY, 2, POSSIBLE)
+            hint = did_you_mean(*near) or f"There is {', '.join(REGISTRY)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
         # What a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])

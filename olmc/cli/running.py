@@ -21,36 +21,45 @@ from typing import Any
 from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, PathOf, Whole, filled
 from olmc.k8s.lean import NamedTuple
 
-MODULES = {
-    "argocd": "pipelines",
-    "cache": "reference",
-    "check": "check",
-    "completion": "main",
-    "diff": "diff",
-    "explain": "reference",
-    "fix": "fix",
-    "fleet": "fleet",
-    "fn": "pipelines",
-    "get": "installed",
-    "graph": "graph",
-    "import": "import_",
-    "init": "pipelines",
-    "lsp": "editor",
-    "migrate": "installed",
-    "plan": "plan",
-    "plugin": "pipelines",
-    "rbac": "rbac",
-    "render": "render",
-    "report": "report",
-    "resolve": "lock",
-    "serve": "installed",
-    "status": "inspect",
-    "vendor": "vendor",
-    "verify": "verify",
-    "version": "reference",
-    "why": "inspect",
-}
-"""The module of `olmc.cli` that declares each command, under the command's name."""
+
+class CommandEntry(NamedTuple):
+    """What is known of a command before its import: the module of `olmc.cli` that declares it, and its help in one
+    sentence."""
+
+    module: str
+    summary: str
+
+
+REGISTRY: Mapping[str, CommandEntry] = MappingProxyType({
+    "argocd": CommandEntry("pipelines", "Run as a config management plugin of Argo CD."),
+    "cache": CommandEntry("reference", "Show or clear the cache of large catalogs."),
+    "check": CommandEntry("check", "Find mistakes before a cluster does."),
+    "completion": CommandEntry("main", "Print a shell completion script."),
+    "diff": CommandEntry("diff", "Show the changes of an upgrade, and the breaking ones."),
+    "explain": CommandEntry("reference", "Explain a code, a rule, or a word of OLM."),
+    "fix": CommandEntry("fix", "Apply changes that are proven to cure what fails."),
+    "fleet": CommandEntry("fleet", "Plan, check and render many clusters at once."),
+    "fn": CommandEntry("pipelines", "Run as a KRM function of kustomize or kpt."),
+    "get": CommandEntry("installed", "List the operators or packages of a namespace."),
+    "graph": CommandEntry("graph", "Draw a package's upgrade graph, or print an upgrade path."),
+    "import": CommandEntry("import_", "Make a state file from kubectl output or a must-gather."),
+    "init": CommandEntry("pipelines", "Write the olmc files of a pipeline or a workspace."),
+    "lsp": CommandEntry("editor", "Run the language server for your editor."),
+    "migrate": CommandEntry("installed", "Convert a workspace to OLM v1 or to the proposed APIs."),
+    "plan": CommandEntry("plan", "Show what a change will do to your cluster, step by step."),
+    "plugin": CommandEntry("pipelines", "Run as a plugin of Argo CD, kustomize or kpt."),
+    "rbac": CommandEntry("rbac", "Show the permissions of operators and users."),
+    "render": CommandEntry("render", "Print the objects that OLM would leave in the cluster."),
+    "report": CommandEntry("report", "Write a static HTML report of a workspace."),
+    "resolve": CommandEntry("lock", "Show what OLM would install or upgrade, and why."),
+    "serve": CommandEntry("installed", "Serve a workspace to kubectl as an API server."),
+    "status": CommandEntry("inspect", "Show each operator's version, phase and next upgrade."),
+    "vendor": CommandEntry("vendor", "Fetch catalogs and bundles that are named by image."),
+    "verify": CommandEntry("verify", "Verify an output against its provenance statement."),
+    "version": CommandEntry("reference", "Print the versions of olmc, OLM and the runtime."),
+    "why": CommandEntry("inspect", "Explain the origin of an object, or its obstacle."),
+})  # fmt: skip
+"""The commands by their names. Help, completion and suggestions read it, so they import no command."""
 
 
 class ValueSource(Enum):
@@ -84,7 +93,7 @@ class _UnclearError(Exception):
 
 def declared_command(name: str) -> Declared:
     """Import a command. A name that Python keeps to itself has an underscore behind it there."""
-    module = import_module(f"olmc.cli.{MODULES[name]}")
+    module = import_module(f"olmc.cli.{REGISTRY[name].module}")
     declared: Declared = getattr(module, f"{name}_" if iskeyword(name) else name)
     return declared
 
@@ -92,7 +101,7 @@ def declared_command(name: str) -> Declared:
 def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProxyType(os.environ)) -> Call | None:
     """What a command line calls, None where click has to read it."""
     name = args[0] if args else ""
-    if name not in MODULES or any(_is_for_click(variable, name) for variable in environment):
+    if name not in REGISTRY or any(_is_for_click(variable, name) for variable in environment):
         return None
     declared, rest = declared_command(name), args[1:]
     while rest and rest[0] in declared.commands:

@@ -20,9 +20,9 @@ from scenarios import write
 
 from olmc.cli.console import progress
 from olmc.cli.main import HIDDEN, SECTIONS, examples_first, main, variable
-from olmc.cli.running import MODULES
+from olmc.cli.running import REGISTRY
 
-NAMES = sorted(MODULES)
+NAMES = sorted(REGISTRY)
 
 
 def command(name: str) -> click.Command:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -13,11 +13,8 @@ from olmc.cli import running
 from olmc.cli.console import say
 from olmc.cli.declared import Choice, Declared, PathOf, Whole, argument, command, filled, flag, group, option
 from olmc.cli.main import command_of, main
-from olmc.cli.running import MODULES, declared_command, read_call
+from olmc.cli.running import REGISTRY, CommandEntry, declared_command, read_call
 from olmc.k8s.lean import NamedTuple
-
-if TYPE_CHECKING:
-    import click
 
 
 class KettleOptions(NamedTuple):
@@ -79,7 +76,7 @@ def test_included_options_are_a_value_of_their_own() -> None:
 
 def test_a_group_has_the_commands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
     kitchen = group({"brew": brew}, "Work in the kitchen.")
-    monkeypatch.setattr(running, "MODULES", {"kitchen": ""})
+    monkeypatch.setattr(running, "REGISTRY", {"kitchen": CommandEntry("", "")})
     monkeypatch.setattr(running, "declared_command", lambda _: kitchen)
     call = running.quick_call(["kitchen", "brew", "assam"], {})
     assert call is not None
@@ -95,12 +92,18 @@ def declared(commands: Mapping[str, Declared]) -> Iterator[tuple[str, Declared]]
         yield from declared({f"{name} {word}": below for word, below in each.commands.items()})
 
 
-COMMANDS = dict(declared({name: declared_command(name) for name in MODULES}))
+COMMANDS = dict(declared({name: declared_command(name) for name in REGISTRY}))
 
 
 def test_every_command_comes_from_a_declaration() -> None:
-    assert list(main.list_commands(main.make_context("olmc", ["version"]))) == list(MODULES)
-    assert {name for name in COMMANDS if " " not in name} == MODULES.keys()
+    assert list(main.list_commands(main.make_context("olmc", ["version"]))) == list(REGISTRY)
+    assert {name for name in COMMANDS if " " not in name} == REGISTRY.keys()
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_registry_has_the_first_sentence_of_the_help(name: str) -> None:
+    """So the list of commands and completion show it, although they import no command."""
+    assert REGISTRY[name].summary == click.Command(name, help=COMMANDS[name].help).get_short_help_str(1_000)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

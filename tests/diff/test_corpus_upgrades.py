@@ -15,13 +15,14 @@ from kit import compared, line, lines
 from test_algebra import permissions
 
 from olmc.compiler.api import Compilation
+from olmc.compiler.output.document import LIMIT
 from olmc.k8s.lean import regex
 from olmc.resources import schema
 from olmc.review.diff import crd_kinds
 from olmc.review.diff.compare import compare
 from olmc.review.diff.crd_kinds import BREAKING, RISK
 from olmc.review.diff.engine import write
-from olmc.review.diff.outputs import LIMIT, as_markdown
+from olmc.review.diff.outputs import as_markdown
 from olmc.review.diff.settings import Side
 from olmc.review.diff.text import MOST_LINES, WIDTH, as_text
 

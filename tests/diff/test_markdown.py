@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kit import compared
 from properties import examples
 
-from olmc.review.diff.outputs import LIMIT, as_markdown, code, review_sections
+from olmc.compiler.output.document import LIMIT, code
+from olmc.review.diff.outputs import as_markdown, review_sections
 from olmc.review.diff.text import as_text
 
 HOSTILE = "x` <script>alert(1)</script> ``[a](javascript:b)``` @team #1 | **b** \n# heading\n- \x1b[31m\u202e"

@@ -42,10 +42,10 @@ def test_the_front_page_is_the_readme(site: Path) -> None:
 
 
 def test_every_command_is_on_its_page(site: Path) -> None:
-    from olmc.cli.running import MODULES
+    from olmc.cli.running import REGISTRY
 
     headings = re.findall(r'<h2 id="olmc-([\w-]+)"', (site / "commands.html").read_text(encoding="utf-8"))
-    assert headings == sorted(MODULES)
+    assert headings == sorted(REGISTRY)
 
 
 def test_the_rule_book_is_whole(site: Path, project: Path) -> None:
@@ -64,7 +64,9 @@ PRINTED = ("README.md", "CHANGELOG.md", "pyproject.toml", "mkdocs.yml", "docs", 
 
 def test_every_address_that_readers_see_is_on_the_site(site: Path, project: Path) -> None:
     """The docs, templates and metadata, the pages of codes and of OLM's rules, and what a provenance names."""
-    listed = subprocess.run(["git", "ls-files", "--", *PRINTED], cwd=project, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *PRINTED], cwd=project, capture_output=True, text=True, check=True
+    )
     texts = [(project / name).read_bytes().decode("utf-8", "replace") for name in listed.stdout.splitlines()]
     found = {address.rstrip(".:") for text in texts for address in ADDRESS.findall(text)}
     found |= {docs_url(f"rules/{rule.code}.md") for rule in all_rules()} | set(map(rule_url, spec_rules()))

@@ -11,7 +11,7 @@ from fuzz_targets import COMMANDS, TARGETS, within_limits
 from known_fields import add_known_field
 from mutations import Archive, mutated_archive, pack, unpack
 
-from olmc.cli.running import MODULES
+from olmc.cli.running import REGISTRY
 
 FOUND = sorted(path for path in (Path(__file__).parent / "found").glob("*/*") if path.is_file())
 
@@ -41,7 +41,7 @@ def test_every_command_is_fuzzed_but_servers() -> None:
     """What serve and lsp get is tests/serve's and tests/lsp's; completion and version read nothing, and cache nothing
     that others have written."""
     left = {"serve", "lsp", "cache", "completion", "version"}
-    assert {command.split()[1] for command in COMMANDS} == MODULES.keys() - left
+    assert {command.split()[1] for command in COMMANDS} == REGISTRY.keys() - left
 
 
 def test_documents_get_fields_that_they_lack() -> None:

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from pipeline_workshop import SCRIPTS, copied, run, tool
 
+from olmc.compiler.output.document import LIMIT
 from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
-from olmc.review.diff.outputs import LIMIT
 
 VALUES = {"path": "operators", "url": "oci://registry.example.com/a", "name": "operators", "image": "a"}
 MARKDOWN = "## What changes\n\n- Deployment harbour/beacon-controller\n"

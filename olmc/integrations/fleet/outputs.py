@@ -6,18 +6,28 @@ import html
 import json
 import re
 import zlib
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
-from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
+from olmc.compiler.output.document import (
+    LIMIT,
+    Document,
+    Group,
+    Item,
+    Section,
+    details,
+    fence,
+    table_head,
+    table_row,
+    within,
+)
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text
 from olmc.compiler.output.text import aligned
 from olmc.integrations.fleet.trees import READS_VALUES
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import template_text
-from olmc.review.diff.outputs import LIMIT
 
 # Results of tasks: what a result is made of, and which clusters have the same outcome.
 #
@@ -211,8 +221,8 @@ FORMAT_VERSION = 1
 
 _SHOWN = 3
 _DEEPEST = 6
-_LEAST = 1_000
-"""How many characters an outcome is shortened to at the least."""
+_TURN = 1_000
+"""How many characters of an outcome stand in a comment before another outcome of its gravity has its turn."""
 _ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
 _HEAD = ("", "CLUSTERS", "OUTCOME", "SEVERITY", "WHICH")
 FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": "rendered"}
@@ -280,63 +290,42 @@ def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
 
 
 def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
-    """The table, and each outcome folded, as a comment for a pull request of at most `limit` characters.
+    """Return the table, and each outcome folded, as a comment for a pull request of at most `limit` characters.
 
     Where not all fits, each gravity has its share, the graver the larger, and says how much of it is left out.
     """
-    head = f"### {headline(report)}\n\n| Clusters | Outcome | Severity | Which |\n|---:|---|---|---|\n"
+    head = f"### {headline(report)}\n\n{table_head(('Clusters', 'Outcome', 'Severity', 'Which'), numbers=1)}"
     numbered: dict[str, list[tuple[int, OutcomeGroup]]] = {}
     for number, group in enumerate(report.outcomes, 1):
         numbered.setdefault(group.gravity, []).append((number, group))
-    rows = [[_row(group) for _, group in groups] for groups in numbered.values()]
-    parts = [[(number, group) for number, group in groups if _body(group, color=False)] for groups in numbered.values()]
-    weights = [3 ** GRAVITIES[gravity] for gravity in numbered]
-    needs = [sum(map(len, texts)) for texts in rows] + [sum(len(_folded(*one)) for one in part) for part in parts]
-    given = shares(needs, [*(2 * weight for weight in weights), *weights], limit - len(head))
-    lines, outcomes = [], []
-    for at, gravity in enumerate(numbered):
-        lines += _fitting(rows[at], given[at], f"| | … {{}} more of severity {gravity} | {gravity} | |\n")
-        outcomes += _details(parts[at], given[at + len(rows)], gravity)
-    return "".join((head, *lines, *outcomes))
-
-
-def _details(part: Sequence[tuple[int, OutcomeGroup]], space: int, gravity: str) -> list[str]:
-    """The outcomes of a gravity within a space: those that are long leave something to the others."""
-    texts = [_folded(number, group) for number, group in part]
-    if sum(map(len, texts)) > space:
-        kept = min(len(texts), max(1, space // _LEAST))
-        given = shares([len(text) for text in texts[:kept]], [1] * kept, space - _LEAST // 10)
-        texts[:kept] = [_folded(*one, most) for one, most in zip(part, given, strict=False)]
-    return _fitting(texts, space, f"\n… {{}} more of severity {gravity} without space for details\n")
+    weights = {gravity: 3 ** GRAVITIES[gravity] for gravity in numbered}
+    rows = (
+        Section("", (Group(tuple(Item(_row(group)) for _, group in groups)),),
+                f"| | … {{:,}} more of severity {gravity} | {gravity} | |\n", weight=2 * weights[gravity])
+        for gravity, groups in numbered.items()
+    )  # fmt: skip
+    folded = (
+        Section("", tuple(_folded(number, group) for number, group in groups if _body(group, color=False)),
+                f"\n… {{:,}} more of severity {gravity} without space for details\n", weight=weights[gravity])
+        for gravity, groups in numbered.items()
+    )  # fmt: skip
+    return within(Document(head, (*rows, *folded)), limit)
 
 
 def _row(group: OutcomeGroup) -> str:
-    cells = (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
-    return f"| {' | '.join(cells)} |\n"
+    return table_row(
+        (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
+    )
 
 
-def _folded(number: int, group: OutcomeGroup, most: int | None = None) -> str:
-    """An outcome folded, with as many of its lines as `most` characters have space for."""
-    lines = _body(group, color=False)
-    name = html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}")
-    longest = max(map(len, re.findall("`+", "\n".join(lines))), default=0)
-    fence = "`" * max(3, 1 + longest)
-    head, end = f"\n<details><summary>{name}</summary>\n\n{fence}text\n", f"{fence}\n\n</details>\n"
-    texts = [f"{line}\n" for line in lines]
-    kept = texts if most is None else _fitting(texts, most - len(head) - len(end), "… and {} more lines\n")
-    return "".join((head, *kept, end))
-
-
-def _fitting(texts: Sequence[str], space: int, more: str) -> list[str]:
-    """As many of the texts as there is space for, from the first on, and how many more there are."""
-    if sum(map(len, texts)) <= space:
-        return list(texts)
-    space -= len(more.format(len(texts)))
-    if space < 0:
-        return []
-    ends = list(accumulate(map(len, texts)))
-    kept = bisect_right(ends, space)
-    return [*texts[:kept], more.format(f"{len(texts) - kept:,}")]
+def _folded(number: int, group: OutcomeGroup) -> Group:
+    """Return an outcome folded; the outcomes of a gravity take turns, each with some characters of its lines."""
+    lines = [f"{line}\n" for line in _body(group, color=False)]
+    head, end = details(html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"))
+    border = fence("".join(lines))
+    turns = (passed // _TURN for passed in accumulate(map(len, lines), initial=0))
+    items = tuple(Item(line, 1, turn) for line, turn in zip(lines, turns, strict=False))
+    return Group(items, f"{head}{border}text\n", f"{border}\n{end}", "… and {:,} more lines\n")
 
 
 def _cell(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.compiler.output.messages import clean, json_text, shares
+from olmc.compiler.output.document import LIMIT, Document, Group, Item, Section, code, details, escaped, within
+from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
@@ -324,15 +324,14 @@ def _advice(change: DiffChange) -> str:
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
 
-LIMIT = 64_000
-"""How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
+CUT_NOTE = "\n> **{} changes do not fit into a comment** ({}). The same command with `-o json` has them all.\n"
+"""The last lines of a comment that is too short for all changes."""
 
-_RUN_OF_TICKS = regex(r"`+")
-_RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
 _NAMED = 5
 # Kind, namespace and name are no longer together.
 _LONGEST_NAME = 400
+_MARKS = {"breaking": "🛑 ", "risk": "⚠️ "}
 _WEIGHTS = {"breaking": 12, "risk": 8}
 """What part of a comment that is too short for all a section gets; those of the rest have one each."""
 _UNDERSCORE = regex(r"_([a-z])")
@@ -380,106 +379,52 @@ def _plural(what: str, count: int) -> str:
     return "roles and bindings" if what == "role or binding" else f"{head}s{of}{rest}"
 
 
-class _TextSection(NamedTuple):
-    """A heading, and the lines below it, the gravest first; a folded one is opened by the reader."""
-
-    heading: str
-    total: int
-    groups: tuple[LineGroup, ...]
-    folded: bool
-    weight: int
-
-
-def as_markdown(difference: Difference, limit: int = LIMIT, *, is_part: bool = False) -> str:
+def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
     """Return the verdict and the changes as lists: what breaks, the risks, then the rest by group.
 
     The text has at most `limit` characters. Where not all fits, each section has its share, the graver the larger, and
-    says how much of it is left out; the last lines say how much that is in all. As a part of a plan (`is_part`), which
-    has the verdict itself, it begins with the counts.
+    says how much of it is left out; the last lines say how much that is in all.
     """
-    text = "\n".join((*_head(difference, is_part=is_part), ""))
-    sections = _sections(difference)
-    full = [_section_text(section, section.groups) for section in sections]
-    if len(text) + sum(map(len, full)) <= limit:
-        return text + "".join(full)
-    space = limit - len(text) - _RESERVED_FOR_CUT
-    given = shares([len(part) for part in full], [section.weight for section in sections], space)
-    left: Counter[str] = Counter()
-    unused = 0
-    for section, part, most in zip(sections, full, given, strict=True):
-        kept = section.groups if most >= len(part) else _fit(section, most + unused)
-        shown_text = _section_text(section, kept)
-        if shown_text and len(shown_text) <= most + unused:
-            text += shown_text
-            unused += most - len(shown_text)
-        else:
-            kept = ()
-        if missing := section.total - _counted(kept):
-            left[section.heading] += missing
-    return text + _cut(left)
-
-
-def _counted(groups: Iterable[LineGroup]) -> int:
-    return sum(line.total for group in groups for line in group.lines)
-
-
-def _head(difference: Difference, *, is_part: bool) -> Iterator[str]:
-    old, new = (code(side.name) for side in (difference.old, difference.new))
-    sides = f"{old} → {new}"
+    sides = f"{code(difference.old.name)} → {code(difference.new.name)}"
     name = subject(difference)
-    if not is_part:
-        yield f"### {code(name) if name else sides}: {verdict(difference)}"
-        yield ""
+    head = f"### {code(name) if name else sides}: {verdict(difference)}\n\n"
+    counts = markdown_counts(difference)
+    counts = f"{sides}: {counts}" if name and difference.changes else counts
+    return within(Document(head + counts, markdown_sections(difference), CUT_NOTE), limit)
+
+
+def markdown_counts(difference: Difference) -> str:
+    """Return how many changes there are, by group, and what is folded, each in a paragraph; "" for nothing."""
+    text = ""
     if difference.changes:
         counts = ((group.heading, len(difference.in_group(group))) for group in ChangeGroup)
         by_group = " · ".join(f"{heading}: {count}" for heading, count in counts if count)
-        yield f"{f'{sides}: ' if name and not is_part else ''}{summary(difference)} ({by_group})"
-    folded = folded_text(difference)
-    if folded:
-        yield ""
-        yield f"<sub>{_escaped(folded)}</sub>"
+        text = f"{summary(difference)} ({by_group})\n"
+    aside = folded_text(difference)
+    return f"{text}\n<sub>{escaped(aside)}</sub>\n" if aside else text
 
 
-def _sections(difference: Difference) -> list[_TextSection]:
-    """Breaking changes and risks of all groups first; the rest by group, folded if it is long."""
-    marks = {"breaking": "🛑 ", "risk": "⚠️ "}
-    return [
-        _TextSection(
-            f"{marks.get(section.name.removeprefix('later-'), '')}{section.heading}",
-            len(section.changes),
-            tuple(line_groups(section.changes)),
-            section.topic not in marks and len(section.changes) > _OPEN_UP_TO,
-            _WEIGHTS.get(section.topic, 1),
-        )
-        for section in review_sections(difference.changes)
-    ]
+def markdown_sections(difference: Difference, weight: float = 1) -> tuple[Section, ...]:
+    """Return the changes as sections that have `weight` in all; one that is neither grave nor short is folded."""
+    sections = review_sections(difference.changes)
+    weights = [_WEIGHTS.get(section.topic, 1) for section in sections]
+    return tuple(
+        _markdown_section(section, weight * share / sum(weights))
+        for section, share in zip(sections, weights, strict=True)
+    )
 
 
-def _section_text(section: _TextSection, groups: Sequence[LineGroup]) -> str:
-    """A section with some of its lines, and how many are left out; "" without a line."""
-    if not groups:
-        return ""
-    left = section.total - _counted(groups)
-    return _framed(section, [*map(_object_lines, groups), *([_left_out(left)] if left else [])])
-
-
-def _framed(section: _TextSection, lines: Sequence[str]) -> str:
-    title = f"{section.heading} ({section.total})"
-    if section.folded:
-        return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
-    return f"\n#### {title}\n\n{''.join(lines)}"
-
-
-def _left_out(count: int) -> str:
-    return f"- … and {count} more, left out\n"
-
-
-def _object_lines(group: LineGroup) -> str:
-    return f"{_object(group)}{''.join(map(_item, group.lines))}"
-
-
-def _object(group: LineGroup) -> str:
-    return f"- {code(heading(group.objects))}\n"
+def _markdown_section(section: ReviewSection, weight: float) -> Section:
+    """Return a section with an item a line, below the objects of the line."""
+    name = f"{_MARKS.get(section.name.removeprefix('later-'), '')}{section.heading}"
+    title = f"{name} ({len(section.changes)})"
+    is_open = section.topic in _MARKS or len(section.changes) <= _OPEN_UP_TO
+    head, end = (f"\n#### {title}\n\n", "") if is_open else details(f"<b>{title}</b>")
+    groups = document_groups(
+        line_groups(section.changes),
+        lambda group: (f"- {code(heading(group.objects))}\n", [(_item(line), "") for line in group.lines]),
+    )
+    return Section(head, groups, "- … and {} more, left out\n", end, weight, name)
 
 
 def _item(line: ChangeLine) -> str:
@@ -487,23 +432,23 @@ def _item(line: ChangeLine) -> str:
     return f"  - {sign} {marked(line.message)}\n"
 
 
-def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
-    """As many lines of a section as there is space for, in the order of `by_turns`; one that is too long is passed
-    over for those behind it."""
-    left = space - len(_framed(section, [_left_out(section.total)]))
-    kept: list[tuple[int, int]] = []
-    begun: set[int] = set()
-    for number, line in by_turns(section.groups):
-        group = section.groups[number]
-        need = len(_item(group.lines[line])) + (len(_object(group)) if number not in begun else 0)
-        if need <= left:
-            left -= need
-            begun.add(number)
-            kept.append((number, line))
-    return chosen_lines(section.groups, kept)
+def document_groups(
+    groups: Sequence[LineGroup], texts: Callable[[LineGroup], tuple[str, Sequence[tuple[str, str]]]]
+) -> tuple[Group, ...]:
+    """Return the groups of a document's section; `texts` gives the head of a group, and of each of its lines the text
+    below the head and the text of the line alone."""
+    ranks = {place: rank for rank, place in enumerate(_by_turns(groups))}
+
+    def written(number: int, group: LineGroup) -> Group:
+        head, lines = texts(group)
+        shown = zip(group.lines, lines, strict=True)
+        items = (Item(text, line.total, ranks[number, at], alone) for at, (line, (text, alone)) in enumerate(shown))
+        return Group(tuple(items), head)
+
+    return tuple(written(number, group) for number, group in enumerate(groups))
 
 
-def by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
+def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
     """Group and line of all lines: of each kind of object, and of each level of permissions, one after the other, so
     that many of one hide no other; the most dangerous first."""
     alike: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -514,43 +459,9 @@ def by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
     return [place for turn in zip_longest(*in_order) for place in turn if place is not None]
 
 
-def chosen_lines(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
-    """The groups with those of their lines that are at some places."""
-    lines: dict[int, list[int]] = {}
-    for number, line in sorted(places):
-        lines.setdefault(number, []).append(line)
-    return tuple(
-        groups[number]._replace(lines=tuple(groups[number].lines[line] for line in kept))
-        for number, kept in lines.items()
-    )
-
-
-def _cut(left: Counter[str]) -> str:
-    if not left:
-        return ""
-    what = ", ".join(f"{count} in {heading}" for heading, count in left.items())
-    return (
-        f"\n> **{sum(left.values())} changes do not fit into a comment** ({what}). "
-        "The same command with `-o json` has them all.\n"
-    )
-
-
 def marked(message: Message) -> str:
     """A message with everything that comes from the input as code, which Markdown leaves alone."""
-    return "".join(code(piece.text) if isinstance(piece, UntrustedText) else _escaped(piece) for piece in message)
-
-
-def code(text: str) -> str:
-    """A text as inline code, in more backticks than it has in a row itself."""
-    shown = clean(text)
-    ticks = "`" * (max(map(len, _RUN_OF_TICKS.findall(shown)), default=0) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
-    return f"{ticks}{pad}{shown or ' '}{pad}{ticks}"
-
-
-def _escaped(text: str) -> str:
-    """Words of olmc's own, in which nothing is markup."""
-    return re.sub(r"([\\`*_<>\[\]#|~@])", r"\\\1", text)
+    return "".join(code(piece.text) if isinstance(piece, UntrustedText) else escaped(piece) for piece in message)
 
 
 def as_json(difference: Difference) -> str:

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
 Action = Literal["create", "change", "prune", "delete"]
 
 _NOISE = frozenset({LAST_APPLIED})
+_EXTENSIONS = EXTENSIONS_V1.partition("/")[0]
 
 
 class AppliedChange(NamedTuple):
@@ -122,11 +123,7 @@ def applied_changes(
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
     # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
-    served = {
-        one.identity: one.object
-        for one in rendered
-        if one.identity.group in (OLM_GROUP, EXTENSIONS_V1.partition("/")[0])
-    }
+    served = {one.identity: one.object for one in rendered if one.identity.group in (OLM_GROUP, _EXTENSIONS)}
     changes += _written(state, after.objects, manifests, served)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
@@ -158,7 +155,9 @@ def _written(
 ) -> Iterator[AppliedChange]:  # fmt: skip
     for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
         if key not in state.objects:
-            yield AppliedChange("create", key)
+            # The API server rejects an object of OLM v1 that does not follow: no controller removes one.
+            if key in served or key.group != _EXTENSIONS:
+                yield AppliedChange("create", key)
             continue
         was, now = _compared(state.objects[key].object), _compared(after[key].object)
         # The server stores one version of an object, whichever version of the API the manifest is written in.

@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text, shares
+from olmc.compiler.output.document import (
+    LIMIT,
+    Document,
+    Group,
+    Item,
+    Section,
+    code,
+    code_cell,
+    table_head,
+    table_row,
+    within,
+)
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
 from olmc.compiler.output.text import aligned, fitting
 from olmc.k8s.diagnostics import Diagnostic
-from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.crd_kinds import ABSENT, RISK, Message, UntrustedText, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.html import FrontSection, PageLink
 from olmc.review.diff.html import as_html as difference_html
-from olmc.review.diff.outputs import LIMIT, code, folded_text, subject, summary
+from olmc.review.diff.outputs import CUT_NOTE, folded_text, markdown_counts, markdown_sections, subject, summary
 from olmc.review.diff.outputs import as_data as difference_data
-from olmc.review.diff.outputs import as_markdown as difference_markdown
 from olmc.review.diff.outputs import verdict as difference_verdict
 from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
@@ -304,82 +315,47 @@ def _task_lines(plan: Plan) -> Iterator[str]:
             yield f"    $ {clean(task.command)}"
 
 
-class _CommentPart(NamedTuple):
-    """A part of a comment: what stands before and after its items, and the items, each with its rank (0 stays longest)
-    and its text."""
-
-    head: str
-    items: tuple[tuple[int, str], ...]
-    end: str
-    more: str
-    weight: int
-
-    @property
-    def text(self) -> str:
-        return self.head + "".join(text for _, text in self.items) + self.end if self.items else ""
-
-
 def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
-    """The plan as a comment for a pull request: what is applied, what OLM does, the review, and what is left to do.
+    """Return the plan as a comment for a pull request: what is applied, what OLM does, what is left to do, the review.
 
     It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
     """
+    short = within(_document(referring(plan, front_sections(plan)[1])), _ENDLESS)
+    # Of a plan that is cut, no line may refer to another.
+    return short if len(short) <= limit else within(_document(plan), limit)
+
+
+def _document(plan: Plan) -> Document:
+    """Return the parts of the plan, then those of the review; of each part what matters most stays longest."""
     sides = f"{code(plan.difference.old.name)} → {code(plan.difference.new.name)}"
     name = subject(plan.difference)
     counts = "" if plan.is_empty else f"{f'{sides}: ' if name else ''}{in_short(plan)}\n\n"
     head = f"### {code(name) if name else sides}: {verdict(plan)}\n\n{counts}"
-    short = referring(plan, front_sections(plan)[1])
-    space = limit - len(head)
-    texts = [part.text for part in _parts(short)]
-    review = difference_markdown(short.difference, limit=_ENDLESS, is_part=True) if short.difference.changes else ""
-    if sum(map(len, texts)) + len(review) > space:
-        # Each part is cut by itself, so that none may refer to a line of another.
-        parts = _parts(plan)
-        review = difference_markdown(plan.difference, limit=_ENDLESS, is_part=True) if plan.difference.changes else ""
-        needs = [*(len(part.text) for part in parts), len(review)]
-        given = shares(needs, [*(part.weight for part in parts), _REVIEW_WEIGHT], space)
-        texts = [
-            part.text if len(part.text) <= most else _shortened_part(part, most)
-            for part, most in zip(parts, given, strict=False)
-        ]
-        review = (
-            difference_markdown(plan.difference, limit=space - sum(map(len, texts)), is_part=True) if review else ""
-        )
-    return head + "".join(texts) + review
-
-
-def _parts(plan: Plan) -> list[_CommentPart]:
-    """What stands before the review; of each part the items that matter most are left out last."""
     applied_lines, olm_lines = front_sections(plan)
-    ranks = (_APPLIED_RANKS[change.action] for change in plan.applied)
-    applied = list(zip(ranks, applied_lines, strict=True))
-    olm = [(_olm_rank(line), line) for line in olm_lines]
-    rows = _changed(plan)
-    cells = [(_OUTCOME_RANKS.get(row.outcome, 1), " | ".join(_cell(cell) for cell in _row(row))) for row in rows]
-    tasks = [
-        f"- {code(task.text)}\n" + (f"\n  {code(task.command)}\n\n" if task.command else "") for task in plan.tasks
-    ]
-    lists = zip(HEADINGS, (applied, olm), (1, 2), strict=False)
-    return [
-        *(
-            _CommentPart(
-                f"**{name}**\n\n",
-                tuple((rank, f"- {code(line.strip())}\n") for rank, line in items),
-                "\n", "- … and {} more\n", weight,
-            )
-            for name, items, weight in lists
-        ),
-        _CommentPart(
-            f"**{HEADINGS[2]}**\n\n| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
-            tuple((rank, f"| {line} |\n") for rank, line in cells), "\n", "| … | {} more | | | | |\n", 3,
-        ),
-        _CommentPart(f"**{HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
-        _CommentPart(
-            f"**{DRIFT}**\n\n",
-            tuple((0, f"- {code(line)}\n") for line in drift_lines(plan.drift)) if plan.drift else (),
-            "\n", "- … and {} more\n", 2,
-        ),
-    ]  # fmt: skip
+    listed = (
+        (HEADINGS[0], [Item(_listed(line), 1, _APPLIED_RANKS[change.action])
+                       for change, line in zip(plan.applied, applied_lines, strict=True)], 1),
+        (HEADINGS[1], [Item(_listed(line), 1, _olm_rank(line)) for line in olm_lines], 2),
+        (HEADINGS[2], [Item(table_row(map(code_cell, _row(operator))), 1, _OUTCOME_RANKS.get(operator.outcome, 1))
+                       for operator in _changed(plan)], 3),
+        (HEADINGS[3], [Item(_listed(task.text) + (f"\n  {code(task.command)}\n\n" if task.command else ""))
+                       for task in plan.tasks], 2),
+        (DRIFT, [Item(_listed(line)) for line in drift_lines(plan.drift)], 2),
+    )  # fmt: skip
+    tables = {HEADINGS[2]: (table_head(list(map(str.capitalize, _HEAD))), "| … | {} more | | | | |\n")}
+    parts = (
+        Section(f"**{name}**\n\n{begin}", (Group(tuple(items)),), more, "\n", weight)
+        for name, items, weight in listed if items
+        for begin, more in (tables.get(name, ("", "- … and {} more\n")),)
+    )  # fmt: skip
+    review: tuple[Section, ...] = ()
+    if plan.difference.changes:
+        review = Section(markdown_counts(plan.difference)), *markdown_sections(plan.difference, _REVIEW_WEIGHT)
+    return Document(head, (*parts, *review), CUT_NOTE)
+
+
+def _listed(line: str) -> str:
+    return f"- {code(line.strip())}\n"
 
 
 def _olm_rank(line: str) -> int:
@@ -389,26 +365,6 @@ def _olm_rank(line: str) -> int:
     if not line.startswith("  InstallPlan "):
         return 0
     return 2 if ", complete (" in line else 1
-
-
-def _shortened_part(part: _CommentPart, space: int) -> str:
-    """A part with as many of its items as there is space for, those of the lowest rank first, and how many more there
-    are; one that is too long is passed over."""
-    more = part.more.format(len(part.items))
-    left = space - len(part.head) - len(part.end) - len(more)
-    kept = set()
-    for at in sorted(range(len(part.items)), key=lambda at: (part.items[at][0], at)):
-        if len(part.items[at][1]) <= left:
-            left -= len(part.items[at][1])
-            kept.add(at)
-    items = "".join(text for at, (_, text) in enumerate(part.items) if at in kept)
-    text = part.head + items + part.more.format(len(part.items) - len(kept)) + part.end
-    return text if len(text) <= space else ""
-
-
-def _cell(text: str) -> str:
-    """A cell of a table, in which a bar would be its end."""
-    return text if text == "-" else code(text).replace("|", "\\|")
 
 
 def front_sections(plan: Plan) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy_by_metadata, package_of, properties_of
 from olmc.compiler.olm.naming import BLOCKED_REASON, MAXIMUM, Release, maximum_of_values
+from olmc.compiler.output.document import code, code_cell, table_head, table_row
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text
 from olmc.compiler.output.text import aligned, fitting
 from olmc.compiler.reconcile.requirements import kube_version_problem
@@ -25,7 +26,6 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey, Manifest
 from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import locate
-from olmc.review.diff.outputs import code
 from olmc.review.plan.platform import (
     VERDICTS,
     ClusterPlatform,
@@ -560,19 +560,14 @@ def as_markdown(plan: PlatformPlan) -> str:
     """The plan as a comment for a pull request."""
     lines = [f"### {clean(headline(plan))}", ""]
     if plan.operators:
-        lines += ["| Namespace | Operator | Version | Channel | Move | Why |", "|---|---|---|---|---|---|"]
-        rows = (map(_cell, _cells(operator)) for operator in plan.operators)
-        lines += [f"| {' | '.join(row)} |" for row in rows]
+        rows = (table_row(map(code_cell, _cells(operator))) for operator in plan.operators)
+        lines.append((table_head(list(map(str.capitalize, _COLUMNS))) + "".join(rows)).removesuffix("\n"))
     if plan.messages:
         lines += ["", f"**{_OLM_SAYS}**", "", "```text", *_messages(plan), "```"]
     for heading, body in (_NOBODY_SAYS, [*_unsaid(plan, verbose=False)]), (_TO_DO, [*_task_items(plan)]):
         if body:
             lines += ["", f"**{heading}**", "", *(f"- {code(line)}" for line in body)]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text if text == "-" else code(text)
 
 
 def _task_items(plan: PlatformPlan) -> Iterator[str]:
