@@ -138,6 +138,12 @@ def values_changed() -> Judgement:
     return RISK, ("Flux takes values of a chart, or variables, from this object, which olmc does not follow",)
 
 
+@change_kind("EmbeddedRisk", None, CHANGED)
+def embedded_risk(object: str, change: str) -> Judgement:
+    """A risk of an object that another one has in it, for a tool to apply: the object, and its change as a text."""
+    return RISK, ("has ", shown(object), " in it: ", shown(change))
+
+
 @change_kind("RiskyFieldChanged", None)
 def risky_field_changed(path: str, old: Any, new: Any, why: tuple[str, ...]) -> Judgement:
     """A field that adds power, or takes a protection away; `why` has the reasons."""
@@ -178,6 +184,8 @@ _RELEASE = (
 )
 _CHART = ("chart", "version", "sourceRef", "valuesFiles", "valuesFile", "ignoreMissingValuesFiles")
 
+_ANY = ("*",)
+
 _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_ARGO, "Application"): ("source", "sources", "sourceHydrator", "destination"),
     (_ARGO, "ApplicationSet"): (
@@ -195,11 +203,30 @@ _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_SOURCE, "OCIRepository"): ("url", "ref", "ignore", "layerSelector"),
     (_SOURCE, "Bucket"): ("bucketName", "endpoint", "provider", "prefix", "region", "ignore"),
     ("apps.open-cluster-management.io", "Channel"): ("type", "pathname"),
+    ("apps.open-cluster-management.io", "Subscription"): ("channel", "name", "packageFilter", "packageOverrides"),
+    ("kappctrl.k14s.io", "App"): ("fetch", "template", "deploy", "cluster", "serviceAccountName"),
+    ("packaging.carvel.dev", "PackageInstall"): ("packageRef", "values", "serviceAccountName", "cluster"),
+    ("packaging.carvel.dev", "PackageRepository"): ("fetch",),
+    ("helm.cattle.io", "HelmChart"): _ANY,
+    ("helm.cattle.io", "HelmChartConfig"): _ANY,
+    ("fleet.cattle.io", "GitRepo"): (
+        "repo", "revision", "branch", "paths", "targets", "serviceAccount", "targetNamespace", "keepResources",
+    ),
+    ("fleet.cattle.io", "Bundle"): _ANY,
+    ("fleet.cattle.io", "HelmOp"): _ANY,
+    ("helm.crossplane.io", "Release"): ("forProvider", "providerConfigRef"),
+    ("addons.cluster.x-k8s.io", "ClusterResourceSet"): ("clusterSelector", "resources"),
+    ("addons.cluster.x-k8s.io", "HelmChartProxy"): _ANY,
     ("tanka.dev", "Environment"): ("namespace", "apiServer", "contextNames", "injectLabels", "resourceDefaults"),
 }  # fmt: skip
 
 _APPLYING = frozenset({
     (_ARGO, "Application"), (_ARGO, "ApplicationSet"), (_KUSTOMIZE, "Kustomization"), (_HELM, "HelmRelease"),
+    ("apps.open-cluster-management.io", "Subscription"), ("kappctrl.k14s.io", "App"),
+    ("packaging.carvel.dev", "PackageInstall"), ("packaging.carvel.dev", "PackageRepository"),
+    ("helm.cattle.io", "HelmChart"), ("helm.cattle.io", "HelmChartConfig"), ("fleet.cattle.io", "GitRepo"),
+    ("fleet.cattle.io", "Bundle"), ("fleet.cattle.io", "HelmOp"), ("helm.crossplane.io", "Release"),
+    ("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("addons.cluster.x-k8s.io", "HelmChartProxy"),
 })  # fmt: skip
 
 
@@ -208,7 +235,7 @@ def decides_result(identity: ObjectKey, path: Sequence[Any]) -> bool:
     fields = _DECIDING.get((identity.group, identity.kind))
     if fields is None or len(path) < 1 or path[0] != "spec":
         return False
-    return len(path) == 1 or path[1] in fields
+    return len(path) == 1 or fields is _ANY or path[1] in fields
 
 
 def applies_others(identity: ObjectKey) -> bool:
