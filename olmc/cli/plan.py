@@ -351,8 +351,7 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
     if planned.failed:
         return BAD_INPUT
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
-    changes = (change for each in planned.clusters for change in each.plan.difference.changes)
-    is_grave = least is not None and any(change.severity >= least for change in changes)
+    is_grave = least is not None and any(change.severity >= least for change in planned.changes)
     return FINDINGS if is_grave or (least is Severity.INFO and not planned.is_empty) else DONE
 
 

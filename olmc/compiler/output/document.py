@@ -22,12 +22,14 @@ _LONG = 2_000
 class Item(NamedTuple):
     """A text that is shown as a whole or not at all.
 
-    It stands for `total` things. The lower its `rank`, the longer it stays among the items of its section.
+    It stands for `total` things. The lower its `rank`, the longer it stays among the items of its section. `alone` is
+    the text in place of this one and of its group's head where no other item of the group is shown, "" for none.
     """
 
     text: str
     total: int = 1
     rank: int = 0
+    alone: str = ""
 
 
 class Group(NamedTuple):
@@ -106,7 +108,8 @@ def _joined(document: Document, kept: Collection[_Place] | None) -> str:
         for number, group in enumerate(section.groups):
             shown = [one for index, one in enumerate(group.items) if kept is None or (at, number, index) in kept]
             further = len(group.items) - len(shown)
-            texts += [group.head, *(item.text for item in shown)] if shown else ()
+            alone = shown[0].alone if len(shown) == 1 else ""
+            texts += [alone] if alone else [group.head, *(item.text for item in shown)] if shown else ()
             texts += [group.more.format(further)] if shown and further and group.more else ()
             texts += [group.end] if shown else ()
             missing += _total(group.items) - _total(shown) if not group.more else not shown
@@ -130,14 +133,18 @@ def _in_order(document: Document, size: Callable[[str], int]) -> Iterator[tuple[
     """
     timed: list[tuple[tuple[int, float], _Place, int]] = []
     for at, section in enumerate(document.sections):
-        begun: set[int] = set()
+        spared: dict[int, int] = {}
         passed = 0
         for long, _, (number, index) in sorted(_ranked(section, size)):
-            group = section.groups[number]
-            need = size(group.items[index].text)
-            if number not in begun:
-                begun.add(number)
-                need += sum(map(size, (group.head, group.end, group.more.format(len(group.items)))))
+            group, item = section.groups[number], section.groups[number].items[index]
+            need = size(item.text)
+            if number not in spared:
+                frame = sum(map(size, (group.head, group.end, group.more.format(len(group.items)))))
+                spared[number] = frame + need - size(item.alone) if item.alone else 0
+                need = size(item.alone) if item.alone else frame + need
+            else:
+                need += spared[number]
+                spared[number] = 0
             timed.append(((long, passed / section.weight), (at, number, index), need))
             passed += need
     for _, place, need in sorted(timed):
