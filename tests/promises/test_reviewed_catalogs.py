@@ -71,12 +71,12 @@ def test_a_check_that_a_bundle_loses_is_a_risk(check: Property) -> None:
 
 
 def test_a_deprecation_that_ends_is_reported() -> None:
-    sides = [
+    old, new = (
         Package("kettle", "stable", {"stable": Channel("stable", "kettle", (ChannelEntry("kettle.v1.0.0"),))},
                 {"kettle.v1.0.0": _bundle()}, deprecations=deprecations)
         for deprecations in ((Deprecation("olm.bundle", "kettle.v1.0.0", "CVE"),), ())
-    ]  # fmt: skip
-    changes = _package(_CATALOG, "kettle", *sides, Use(frozenset(), frozenset(), frozenset()))
+    )  # fmt: skip
+    changes = _package(_CATALOG, "kettle", old, new, Use(frozenset(), frozenset(), frozenset()))
     assert [plain(change.message) for change in changes] == ["version kettle.v1.0.0 of kettle is no longer deprecated"]
 
 
