@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.output.messages import clean
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.resources import template_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 LIMIT = 64_000
 """How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
@@ -207,3 +213,34 @@ def table_row(cells: Iterable[str]) -> str:
 def table_head(columns: Sequence[str], numbers: int = 0) -> str:
     """Return the first two rows of a table, of which the first `numbers` columns hold numbers."""
     return table_row(columns) + f"|{'---:|' * numbers}{'---|' * (len(columns) - numbers)}\n"
+
+
+# Pages, pictures and scaffolds, which are made of the texts in `templates/`.
+
+
+def templates(**options: Any) -> Environment:
+    """Return the environment of all templates, with `options` of Jinja instead of its usual ones.
+
+    A template escapes the input. An unknown name in it is a bug: jinja2.UndefinedError.
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # takes long to import
+
+    usual = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    return Environment(loader=FunctionLoader(template_text), undefined=StrictUndefined, **usual | options)
+
+
+def page_parts(style: str, script: str) -> dict[str, Markup]:
+    """Return the style and the script of a page, each with its hash for the content security policy, by name."""
+    from markupsafe import Markup  # as Jinja
+
+    style = template_text("base.css") + style
+    texts = {"style": style, "script": script, "style_hash": _policy_hash(style), "script_hash": _policy_hash(script)}
+    return {name: Markup(text) for name, text in texts.items()}
+
+
+def _policy_hash(text: str) -> str:
+    """Return the value with which a content security policy allows this text and no other."""
+    import base64  # few outputs are pages
+    import hashlib
+
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

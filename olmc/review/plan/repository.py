@@ -19,6 +19,7 @@ from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ObjectKey, object_key
+from olmc.review.check.repository import CompiledCluster, cluster_findings, missing_catalogs
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.outputs import as_data as difference_data
@@ -44,7 +45,8 @@ class RepositoryPlan(NamedTuple):
     """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
-    are the folders that a tool applied before and none applies now."""
+    are the folders that a tool applied before and none applies now. `is_broken`: an entry is left out because a file of
+    it can't be read."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class RepositoryPlan(NamedTuple):
     left_out: tuple[str, ...] = ()
     files: Difference = Difference(Side("before", ()), Side("after", ()), (), (), MappingProxyType({}), 0)
     released: tuple[str, ...] = ()
+    is_broken: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -70,7 +73,8 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
     before, now = with_entries_of(before, now), with_entries_of(now, before)
     now, released = _without_released(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
-    (built_old, built_new), left_out = _without_unbuilt(_built(of_old, before), _built(of_new, now))
+    sides = _built(of_old, before), _built(of_new, now)
+    (built_old, built_new), left_out = _without_unbuilt(*sides)
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
@@ -90,7 +94,9 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
     files = compare_files((of_old, built_old), (of_new, built_new))
-    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), left_out, files, released)
+    is_broken = any(part.has_broken for part in sides[1].parts)
+    outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
+    return RepositoryPlan(*outcome, left_out, files, released, is_broken)
 
 
 def _lacks(left_out: Collection[str], *parts: ClusterPart | None) -> bool:
@@ -251,6 +257,10 @@ def _plan(
     done, narrowing = compile_planned(path, options)
     if done.failed or done.settled is None:
         return done.diagnostics
+    # The way to the content of a catalog is that of `olmc check` at the root.
+    cluster = CompiledCluster(new, done)
+    found = (*cluster_findings(cluster, done.diagnostics), *missing_catalogs([cluster]))
+    done = done._replace(diagnostics=found)
     return planned_for(path, options, begun, done, narrowing)
 
 
