@@ -11,6 +11,7 @@ from olmc.compiler.output.document import (
     Group,
     Item,
     Section,
+    aligned,
     code,
     code_cell,
     table_head,
@@ -18,7 +19,6 @@ from olmc.compiler.output.document import (
     within,
 )
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
