@@ -194,6 +194,19 @@ def _padded(lines: Iterable[Sequence[str]], gap: int) -> Iterator[str]:
         yield "".join((*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)), *line[-1:]))
 
 
+def fitting(whole: str, short: str, texts: Sequence[str], most: int = 80) -> Iterator[str]:
+    """Yield the lines of the table `whole` if they have at most so many columns; else those of `short`, which lacks a column,
+    each with its text of that column below, "" for none. The first line is the head."""
+    lines = whole.splitlines()
+    if max(map(len, lines)) <= most:
+        yield from lines
+        return
+    for line, text in zip(short.splitlines(), ("", *texts), strict=True):
+        yield line
+        if text:
+            yield f"    {clean(text)}"
+
+
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
     """Return a text in lines of at most WIDTH characters if its words allow it, with the indents `first` and `rest`."""
     from textwrap import wrap  # few outputs have paragraphs, and imports take their time

@@ -410,7 +410,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             of_pair = [change for change in of_pair if not str(change.values.get("path", "")).startswith("metadata.")]
             of_pair.insert(0, _new_workload(pair.identity, with_template(pair.new), owners))
         if pair.identity in values_read and _values(pair.old) != _values(pair.new):
-            of_pair.append(kinds.values_changed(pair.identity))
+            of_pair.append(kinds.values_changed(pair.identity, values_read[pair.identity]))
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.objects import KubernetesObject, ObjectKey, as_text, mappings, object_key, spec_of
+from olmc.k8s.objects import KubernetesObject, ObjectKey, as_text, mapping, mappings, object_key, spec_of
 from olmc.review.diff.crd_kinds import (
     ADDED,
     BREAKING,
@@ -133,9 +133,9 @@ def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgemen
 
 
 @change_kind("ValuesChanged", None, CHANGED)
-def values_changed() -> Judgement:
-    """A ConfigMap or a Secret, from which Flux takes values of a chart or variables, comes, goes or changes."""
-    return RISK, ("Flux takes values of a chart, or variables, from this object, which olmc does not follow",)
+def values_changed(tool: str) -> Judgement:
+    """A ConfigMap or a Secret, from which a tool takes values of a chart or variables, comes, goes or changes."""
+    return RISK, (f"{tool} takes values of a chart, or variables, from this object, which olmc does not follow",)
 
 
 @change_kind("EmbeddedRisk", None, CHANGED)
@@ -243,18 +243,37 @@ def applies_others(identity: ObjectKey) -> bool:
     return (identity.group, identity.kind) in _APPLYING
 
 
-def value_sources(objects: Iterable[KubernetesObject]) -> frozenset[ObjectKey]:
-    """The ConfigMaps and Secrets from which Flux takes values of charts, or variables."""
-    return frozenset(key for obj in objects for key in _values_of(obj))
+def value_sources(objects: Iterable[KubernetesObject]) -> Mapping[ObjectKey, str]:
+    """The ConfigMaps and Secrets from which tools take values of charts, or variables, each with the tool."""
+    found: dict[ObjectKey, str] = {}
+    for obj in objects:
+        found |= dict.fromkeys(_values_of(obj), "Argo CD" if obj.get("kind") == "ApplicationSet" else "Flux")
+    return found
+
+
+def _plugin_maps(generators: Any) -> Iterator[Mapping[str, Any]]:
+    """The ConfigMaps of the plugins that generate Applications, at any depth of generators."""
+    waiting = [generators]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            reference = mapping(mapping(value.get("plugin")).get("configMapRef"))
+            if reference:
+                yield {**reference, "kind": "ConfigMap"}
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _values_of(obj: KubernetesObject) -> Iterator[ObjectKey]:
     api, kind = as_text(obj.get("apiVersion")), obj.get("kind")
-    if kind not in ("HelmRelease", "Kustomization"):
+    if kind not in ("HelmRelease", "Kustomization", "ApplicationSet"):
         return
     spec = spec_of(obj)
     entries: Any = ()
-    if api.startswith(f"{_HELM}/") and kind == "HelmRelease":
+    if api.startswith(f"{_ARGO}/") and kind == "ApplicationSet":
+        entries = list(_plugin_maps(spec.get("generators")))
+    elif api.startswith(f"{_HELM}/") and kind == "HelmRelease":
         entries = spec.get("valuesFrom")
     elif api.startswith(f"{_KUSTOMIZE}/") and kind == "Kustomization":
         post_build = spec.get("postBuild")

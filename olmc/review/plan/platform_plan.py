@@ -24,6 +24,7 @@ from olmc.compiler.output.document import (
     code,
     code_cell,
     fence,
+    fitting,
     table_head,
     table_row,
     within,
@@ -504,7 +505,10 @@ def as_text(plan: PlatformPlan, *, color: bool = False, verbose: bool = False) -
     paint = in_color if color else in_black
     lines = [paint(headline(plan), "bold")]
     if plan.operators:
-        lines += ["", *aligned([_COLUMNS, *map(_cells, plan.operators)]).splitlines()]
+        rows = [_cells(operator) for operator in plan.operators]
+        short = aligned([_COLUMNS[:-1], *(row[:-1] for row in rows)])
+        causes = ["" if row[-1] == "-" else row[-1] for row in rows]
+        lines += ["", *fitting(aligned([_COLUMNS, *rows]), short, causes)]
     for heading, body in _sections(plan, verbose):
         lines += ["", paint(heading, "bold"), *(f"  {line}" for line in body)]
     return "".join(f"{line}\n" for line in lines)
