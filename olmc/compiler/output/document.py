@@ -195,8 +195,11 @@ def _padded(lines: Iterable[Sequence[str]], gap: int) -> Iterator[str]:
 
 
 def fitting(whole: str, short: str, texts: Sequence[str], most: int = 80) -> Iterator[str]:
-    """Yield the lines of the table `whole` if they have at most so many columns; else those of `short`, which lacks a column,
-    each with its text of that column below, "" for none. The first line is the head."""
+    """Yield the lines of the table `whole` if they have at most `most` columns.
+
+    Otherwise yield those of `short`, which lacks a column, each with its text of that column below, "" for none. The
+    first line is the head.
+    """
     lines = whole.splitlines()
     if max(map(len, lines)) <= most:
         yield from lines
