@@ -11,14 +11,16 @@ from olmc.compiler.output.document import (
     Group,
     Item,
     Section,
+    aligned,
+    as_whole,
     code,
     code_cell,
+    fitting,
     table_head,
     table_row,
     within,
 )
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned, fitting
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
@@ -87,7 +89,6 @@ _COLUMNS = 80 - 2
 """How wide the table is at most, which is indented."""
 DRIFT = "Drift: differences between the cluster and the expected state before the change"
 _ABOVE = f"see “{HEADINGS[1]}”"
-_ENDLESS = 1 << 62
 # How a row ends that names the first of several causes.
 _MORE = regex(r" \(and \d+ more\)$")
 _WORD = regex(r"[\w.-]+")
@@ -320,7 +321,7 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
 
     It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
     """
-    short = within(_document(referring(plan, front_sections(plan)[1])), _ENDLESS)
+    short = as_whole(_document(referring(plan, front_sections(plan)[1])))
     # Of a plan that is cut, no line may refer to another.
     return short if len(short) <= limit else within(_document(plan), limit)
 
