@@ -105,6 +105,12 @@ def catalog_broken(problem: str) -> Judgement:
     return BREAKING, ("can't be served any more: ", shown(problem))
 
 
+@change_kind("CatalogContentKept", ChangeGroup.IMAGES, CHANGED)
+def catalog_content_kept(image: str) -> Judgement:
+    """Another image of a catalog whose content in the workspace stays as it was, and was not vendored by image."""
+    return RISK, ("its content in the workspace stays as it was; olmc does not know the content of ", shown(image))
+
+
 @change_kind("PackageAdded", ChangeGroup.VERSIONS, ADDED)
 def package_added(package: str) -> Judgement:
     """A package that only the new catalog has."""

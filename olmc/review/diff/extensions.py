@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.catalogs.content import content_value, inline_objects
 from olmc.compiler.catalogs.properties import BUNDLE_OBJECT
+from olmc.compiler.load.vendored import VENDOR_FOLDER
 from olmc.compiler.model.catalog import Catalog, CatalogBundle, Channel, Package, Property
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
@@ -62,6 +63,7 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.operators import CSV, DiffOperator, operators, parts_of
 from olmc.review.diff.settings import Side
+from olmc.review.diff.workloads import catalog_image
 from olmc.review.explain.left_out import SettledCompilation
 
 if TYPE_CHECKING:
@@ -342,6 +344,7 @@ class _Use(NamedTuple):
 
 def catalog_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """How the catalogs that both sides have differ; what only one of them has is an object that comes or goes."""
+    yield from _kept_content(old, new)
     if old.settled is not None and new.settled is not None:
         before, after = old.settled.cluster.catalogs, new.settled.cluster.catalogs
         for key in sorted(before.keys() & after.keys()):
@@ -353,6 +356,32 @@ def catalog_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     for name in sorted(old.served.keys() & new.served.keys()):
         known = ObjectKey(EXTENSIONS_V1.partition("/")[0], "ClusterCatalog", "", name)
         yield from _catalog_text(known, old.served[name], new.served[name], use)
+
+
+def _kept_content(old: Side, new: Side) -> Iterator[DiffChange]:
+    """The catalogs with another image whose content in the workspace is the same; content that was vendored is that of
+    the image."""
+    was, now = (_served_by_key(side) for side in (old, new))
+    images = [{object_key(obj): catalog_image(obj) for obj in side.objects} for side in (old, new)]
+    for known in sorted(was.keys() & now.keys()):
+        before, after = (each.get(known, "") for each in images)
+        served = now[known]
+        is_vendored = any(file.startswith(f"{VENDOR_FOLDER}/") for file in served.files)
+        if before and after and before != after and served.packages == was[known].packages and not is_vendored:
+            yield kinds.catalog_content_kept(known, after)
+
+
+def _served_by_key(side: Side) -> dict[ObjectKey, Catalog]:
+    """The catalogs of a side that have content, by their objects."""
+    sources = side.settled.cluster.catalogs if side.settled is not None else {}
+    found = {
+        ObjectKey(OLM_GROUP, "CatalogSource", key.namespace, key.name): source.catalog
+        for key, source in sources.items()
+        if source.catalog is not None and source.catalog.packages
+    }
+    group = EXTENSIONS_V1.partition("/")[0]
+    found |= {ObjectKey(group, "ClusterCatalog", "", name): served for name, served in side.served.items()}
+    return found
 
 
 def _catalog_text(known: ObjectKey, was: Catalog | None, now: Catalog | None, use: _Use) -> Iterator[DiffChange]:

@@ -303,7 +303,12 @@ def workspace_side(
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
     ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
         left = left_out_of(path, compile_fresh(), narrowing, beside_project=True)
-    side = compiled_side(name, compilation)._replace(left_out=left, settings=settings)
+    return cluster_side(name, compilation)._replace(left_out=left, settings=settings)
+
+
+def cluster_side(name: str, compilation: SettledCompilation) -> Side:
+    """Return what was compiled as a side, with what its ClusterCatalogs serve and its ClusterExtensions ask for."""
+    side = compiled_side(name, compilation)
     workspace = compilation.workspace
     if workspace is None:
         return side

@@ -457,7 +457,8 @@ def catalog_image_path(known: ObjectKey) -> tuple[tuple[str, ...], ...]:
     return (path,) if path is not None else ()
 
 
-def _catalog_image(obj: KubernetesObject) -> str:
+def catalog_image(obj: KubernetesObject) -> str:
+    """Return the image that a CatalogSource or a ClusterCatalog serves, "" for none."""
     for path in catalog_image_path(object_key(obj)):
         holder: Mapping[str, Any] = reduce(lambda value, step: mapping(value.get(step)), path[:-1], obj)
         return text(holder.get(path[-1]))
@@ -471,7 +472,7 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
     if obj.get("kind") == CSV:
         related = mappings(spec_of(obj).get("relatedImages"))
         return {f"related image {text(image.get('name'))}": text(image.get("image")) for image in related}
-    catalog = _catalog_image(obj)
+    catalog = catalog_image(obj)
     images = {"catalog": catalog} if catalog else {}
     for field, word in _CONTAINERS:
         for container in mappings(pod_of(obj).get(field)):

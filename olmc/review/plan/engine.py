@@ -35,7 +35,7 @@ from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
 from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, meant_revision, with_path, write_tree
-from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
+from olmc.review.diff.settings import Side, SideSettings, cluster_side, compiled_side, workspace_side
 from olmc.review.plan import outputs
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
@@ -216,7 +216,7 @@ def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compil
     and with nothing else."""
     if path.is_staged or (begun.side.settings is None and begun.side.tools is None):
         # A state has one definition of each object.
-        return compiled_side(path.name, done)._replace(left_out=redefined_in(done.inputs))
+        return cluster_side(path.name, done)._replace(left_out=redefined_in(done.inputs))
 
     def compile_fresh() -> Compilation:
         return compile_planned(path, options._replace(state=None))[0]
@@ -497,5 +497,8 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report()), tree.folder if tree is not None else None).ignored
     # What a repository says about itself is compared for the repository, and not for each of its clusters.
-    side = workspace_side("", path, done, Narrowing(ignored)) if as_side and request.part is None else None
+    side = None
+    if as_side:
+        is_whole = request.part is None
+        side = workspace_side("", path, done, Narrowing(ignored)) if is_whole else cluster_side("", done)
     return NamedState(state._replace(ignored=ignored), side=side)
