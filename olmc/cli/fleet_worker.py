@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import Input, tell
 from olmc.compiler.api import Compilation
+from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
+from olmc.compiler.output.messages import as_json, as_text
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
 from olmc.integrations.fleet.pool import serve_tasks
 from olmc.integrations.fleet.trees import READS_VALUES, WorkerFolders, reads_values, staged, staged_beside
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
+from olmc.review.explain.left_out import content, left_out_of, note
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -94,8 +97,6 @@ def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, B
 
 def _releases(folder: Path) -> list[Release | None]:
     """How a folder of a repository is installed, by each who applies it."""
-    from olmc.compiler.load.entries import entries_at  # few entries are charts
-
     top = next(parent for parent in (folder, *folder.parents) if (parent / REPOSITORY_MARK).exists())
     path = folder.relative_to(top).as_posix()
     return [entry.release for entry in entries_at(top) if entry.path == path]
@@ -214,8 +215,6 @@ def _status(given: _Given) -> dict[str, Any]:
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
     """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
-    from olmc.review.explain.left_out import content, left_out_of, note
-
     assert given.after is not None
     found = left_out_of(given.after, done)
     lines = note(found)
@@ -227,7 +226,6 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
-    from olmc.compiler.output.messages import as_json, as_text
     from olmc.review.check.check import CheckRules, check_compiled
 
     request = _input(given).request(given.options, given.given)

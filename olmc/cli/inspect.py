@@ -6,20 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, flag, targets
 from olmc.cli.options import (
-    EVERYTHING,
     ClusterOptions,
-    CompiledInput,
     CompileOptions,
     ProposedOptions,
     ScopeOptions,
     StateOptions,
     allow_empty_option,
     approve_option,
-    compiled,
-    compiled_clusters,
     entry_option,
     fields_of,
     fixed_of,
@@ -28,7 +25,6 @@ from olmc.cli.options import (
     olm_version_option,
     options_of,
     output_option,
-    tell_left_out,
     timings_of,
     timings_option,
 )
@@ -37,6 +33,15 @@ from olmc.compiler.olm.profiles.data import controller_text
 from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_diagnoses
+from olmc.review.diagnose.remedies import with_fixes
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.missing import PRESENT
+from olmc.review.explain.missing import as_data as answers_as_data
+from olmc.review.explain.missing import as_text as answers_as_text
+from olmc.review.explain.missing import why as answers_to
+from olmc.review.explain.status import ExplainContext, as_data, as_table, operators, untold
 
 if TYPE_CHECKING:
     import click
@@ -72,11 +77,6 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
-    from olmc.review.explain.missing import PRESENT, as_data, as_text
-    from olmc.review.explain.missing import why as answers_to
-    from olmc.review.explain.status import ExplainContext
-
     one = inputs_of(ctx, [opts.path])[0]
     path, beside, *_ = one
     fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
@@ -94,14 +94,12 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         wrong_usage(str(error))
     found = diagnose(scene_of(done))
     if one.is_plain and not opts.no_remedies:
-        from olmc.review.diagnose.remedies import with_fixes
-
         found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields)), done, found)
     answers = with_causes(answers, found, settled.cluster)
     if opts.output == "json":
-        say(json_text(as_data(opts.target, answers)), out=True)
+        say(json_text(answers_as_data(opts.target, answers)), out=True)
     else:
-        say(as_text(answers), nl=False, out=True)
+        say(answers_as_text(answers), nl=False, out=True)
     raise SystemExit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)
 
 
@@ -151,9 +149,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.review.explain.metrics import as_prometheus
-    from olmc.review.explain.status import as_data, as_table, operators, untold
-
     fields = fields_of(
         opts.scope, opts.state, opts.cluster, opts.proposed, approve=opts.approve, olm_version=opts.olm_version
     )
@@ -209,10 +204,6 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
 
     `request` is that of a workspace in which changes are tried, None to try none.
     """
-    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.diagnose.remedies import with_fixes
-    from olmc.review.explain.status import operators
-
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
@@ -234,6 +225,4 @@ _MOST_CLUSTERS = 2
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.review.explain.extensions import extension_states  # most workspaces have none
-
         yield from extension_states(done.extensions)

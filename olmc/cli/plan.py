@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.compiling import PROPOSED, given_of, tell_empty, tell_idle
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -27,7 +28,6 @@ from olmc.cli.console import (
 )
 from olmc.cli.declared import PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import (
-    PROPOSED,
     CompileOptions,
     canonical_version,
     entry_option,
@@ -35,19 +35,17 @@ from olmc.cli.options import (
     fail_on_option,
     fields_of,
     fixed_of,
-    given_of,
     inputs_of,
     least_of,
     no_remedies_option,
     options_and_begun,
     options_of,
     output_option,
-    tell_empty,
-    tell_idle,
     timings_of,
 )
 from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import Repository, repository_at
 from olmc.compiler.load.files import no_folder, read_text, scan, scan_workspace
@@ -57,8 +55,10 @@ from olmc.compiler.olm.naming import release_of
 from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift, openshift, openshift_release, served_by
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
-from olmc.k8s.lean import NamedTuple, module
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.strconv import full_kube_version, minor_of
+from olmc.review.plan import engine, outputs
+from olmc.review.plan.engine import Beginning, PlanHop, PlannedPath, place_of_state
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -173,8 +173,6 @@ def _given_catalogs(cluster: Cluster, texts: Sequence[str]) -> dict[CatalogKey, 
 
 
 def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[CatalogKey, CatalogSource]]:
-    from olmc.compiler.catalogs.loading import load_catalog
-
     meant = [key for key in cluster.catalogs if name in (key.name, f"{key.namespace}/{key.name}")]
     if not meant:
         known = sorted(key.name for key in cluster.catalogs)
@@ -200,12 +198,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.review.diff.both_sides import BegunCluster
-    from olmc.review.plan import engine
-    from olmc.review.plan.engine import PlanHop, PlannedPath
     from olmc.review.plan.leftovers import Plan
-else:
-    engine = module("olmc.review.plan.engine")  # `olmc plan --help` plans nothing
-
 # What of Secrets changes is to be known; a comparison masks it.
 _COMPARED = Options(show_secrets=True)
 
@@ -320,7 +313,6 @@ def _has_nothing(one: Input) -> bool:
 
 def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
     """Print the plan for all clusters of a repository, and return the exit code."""
-    from olmc.review.plan.engine import Beginning, place_of_state
     from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
 
     if opts.walk or opts.at is not None or opts.output == "html":
@@ -391,8 +383,6 @@ def _compile_cluster(path: PlannedPath, options: Options) -> tuple[Compilation, 
 
 def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
     """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
-    from olmc.review.plan import outputs
-
     chosen = [hop for hop in hops if at in (None, hop.number)]
     if not chosen:
         bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")
