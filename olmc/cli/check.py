@@ -27,7 +27,7 @@ from olmc.cli.console import (
     tell_unknown,
     wrong_usage,
 )
-from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
+from olmc.cli.declared import PathOf, argument, codes, command, flag, option
 from olmc.cli.jobs import do_each, jobs_for, jobs_of, jobs_option
 from olmc.cli.options import (
     CompileOptions,
@@ -315,6 +315,11 @@ def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:
     return check_package(task)
 
 
+def complete_validator(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete an optional validator, or a suite of them."""
+    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
+
+
 class CheckOptions(NamedTuple):
     """The options of `olmc check`."""
 
@@ -333,7 +338,7 @@ class CheckOptions(NamedTuple):
         help="Exclude codes with this prefix (may be repeated).",
     )  # fmt: skip
     optional: tuple[str, ...] = option(
-        "--optional", multiple=True, metavar="NAME", shell_complete=optional_validators,
+        "--optional", multiple=True, metavar="NAME", shell_complete=complete_validator,
         help="Also run an optional bundle validator, a suite, or all (may be repeated).",
     )  # fmt: skip
     values: tuple[str, ...] = option(

@@ -180,7 +180,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.review.migrate import proposed
+    from olmc.review.migrate import proposed, repository
 
     path, to, dry_run, steps, olm_version = opts
     has_version = is_given(ctx, "olm_version")
@@ -201,9 +201,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     of_clusters = [part for part in parts if part is not None]
     if of_clusters:
-        from olmc.review.migrate.repository import migrate_repository
-
-        done = migrate_repository(path, of_clusters, migrate_part)
+        done = repository.migrate_repository(path, of_clusters, migrate_part)
     else:
         done = migrate_part(CompileRequest(path), proposed.config_text(path))
     script = "".join(chain.from_iterable(scripts.items()))

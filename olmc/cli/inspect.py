@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
-from olmc.cli.declared import PathOf, argument, command, flag, targets
+from olmc.cli.declared import PathOf, argument, beginning, command, flag, packages_of, path_of, workspace_of
 from olmc.cli.options import (
     ClusterOptions,
     CompileOptions,
@@ -42,18 +43,30 @@ from olmc.review.explain.missing import as_data as answers_as_data
 from olmc.review.explain.missing import as_text as answers_as_text
 from olmc.review.explain.missing import why as answers_to
 from olmc.review.explain.status import ExplainContext, as_data, as_table, operators, untold
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.request import CompileRequest
+    from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.review.explain.status import OperatorStatus
+
+
+def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete a package or a CSV, and with a slash an object of the cluster."""
+    if "/" in incomplete:
+        with suppress(OSError):
+            return beginning(incomplete, (str(rendered.identity) for rendered in compile(path_of(ctx)).objects))
+        return []
+    workspace = workspace_of(ctx)
+    return beginning(incomplete, [*packages_of(workspace), *(workspace.bundles if workspace is not None else ())])
 
 
 class WhyOptions(NamedTuple):
     """The options of `olmc why`."""
 
-    target: str = argument(shell_complete=targets)
+    target: str = argument(shell_complete=complete_target)
     path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
     output: str = output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json).")
     no_remedies: bool = no_remedies_option
@@ -207,11 +220,7 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
-        rows = operators(settled, made.operators, extension_rows(made))
-        found = diagnose(scene_of(made))
-        if request is not None and cluster is None:
-            found = with_fixes(request, made, found)
-        for operator in with_diagnoses(rows, found):
+        for operator in diagnosed_rows(made, settled, request if cluster is None else None):
             asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
             folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
@@ -220,6 +229,16 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
 
 
 _MOST_CLUSTERS = 2
+
+
+def diagnosed_rows(
+    made: Compilation, settled: SettledCluster, request: CompileRequest | None = None
+) -> Sequence[OperatorStatus]:
+    """Return the operators of a cluster with their diagnoses; with a request also try changes that cure them."""
+    found = diagnose(scene_of(made))
+    if request is not None:
+        found = with_fixes(request, made, found)
+    return with_diagnoses(operators(settled, made.operators, extension_rows(made)), found)
 
 
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:

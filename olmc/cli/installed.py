@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from olmc.cli.compiling import GivenInput, compiled, tell_idle
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, say_table, tell, wrong_usage
-from olmc.cli.declared import PathOf, Whole, argument, command, flag, namespaces, option, resources
+from olmc.cli.declared import PathOf, Whole, argument, beginning, command, flag, namespaces, option
 from olmc.cli.options import (
     ClusterOptions,
     CompileOptions,
@@ -49,10 +49,15 @@ if TYPE_CHECKING:
     import click
 
 
+def complete_resource(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete a resource that `olmc get` shows."""
+    return beginning(incomplete, (resource.plural for resource in (*RESOURCES, *OLM_RESOURCES)))
+
+
 class GetOptions(NamedTuple):
     """The options of `olmc get`."""
 
-    resource: str = argument(shell_complete=resources)
+    resource: str = argument(shell_complete=complete_resource)
     words: tuple[str, ...] = argument(multiple=True, metavar="[NAME] [PATH]")
     namespace: str = option(
         "-n", "--namespace", default="default", show_default=True, metavar="NS", shell_complete=namespaces,

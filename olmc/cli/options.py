@@ -90,13 +90,10 @@ def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -
     """What a file says that the cluster serves; one that can't be read ends the command."""
     if value is None:
         return ()
-    from olmc.compiler.load.files import read_text
-    from olmc.compiler.load.live_objects import read_apis
+    from olmc.compiler.load.live_objects import read_api_file  # few runs have such a file
 
     findings = Report()
-    # Not as given: `read_text` goes by a folder and a name in it.
-    text = read_text(value.parent, value.name, findings)
-    resources = read_apis(value.as_posix(), text, findings) if text is not None else ()
+    resources = read_api_file(value, findings)
     if findings.failed:
         tell(tuple(findings))
         raise SystemExit(BAD_INPUT)

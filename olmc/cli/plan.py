@@ -19,7 +19,6 @@ from olmc.cli.console import (
     Timings,
     bad_value,
     folder_from_here,
-    no_cluster,
     progress,
     say,
     tell,
@@ -136,17 +135,17 @@ def _kube_of(move: PlatformTarget) -> str:
 
 def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
     """The plan for the cluster that was compiled."""
-    from olmc.review.plan.platform import PlatformMove
-    from olmc.review.plan.platform_plan import platform_plan, with_catalogs
+    from olmc.review.plan import platform, platform_plan
 
     assert done.settled is not None
     assert done.workspace is not None
     cluster = done.settled.cluster
     old, new = _platforms(done.options, move)
     bundles = {b.name: b for b in (*done.workspace.vendored.values(), *done.workspace.bundles.values())}
-    catalogs = with_catalogs(cluster, _given_catalogs(cluster, move.catalogs), bundles)
+    catalogs = platform_plan.with_catalogs(cluster, _given_catalogs(cluster, move.catalogs), bundles)
     manifests = done.workspace.manifests
-    return platform_plan(cluster, manifests, PlatformMove(old, new), catalogs, done.options.olm_version)
+    given = platform.PlatformMove(old, new)
+    return platform_plan.platform_plan(cluster, manifests, given, catalogs, done.options.olm_version)
 
 
 def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
@@ -377,7 +376,7 @@ def _compile_cluster(path: PlannedPath, options: Options) -> tuple[Compilation, 
     """Compile PATH as a plan does; a bundle by itself is wrong usage."""
     done, narrowing = engine.compile_planned(path, options)
     if done.workspace is None and not done.failed:
-        no_cluster(path.name, "PATH")
+        bad_value(engine.NO_CLUSTER.format(path.name), "PATH")
     return done, narrowing
 
 

@@ -474,10 +474,8 @@ def is_empty(workspace: Workspace) -> bool:
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
-    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
-
     path = root.as_posix() if root is not None else "what was given"
-    return EMPTY.finding(None, path="this directory" if path == "." else path)
+    return rules.EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:

@@ -13,6 +13,9 @@ from itertools import groupby
 from textwrap import indent
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
 from olmc.compiler.output.messages import clean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
@@ -47,6 +50,8 @@ from olmc.review.diff.permissions import Matrices, Matrix, access, matrices
 from olmc.review.diff.version_kinds import operator_added, operator_upgraded
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.webhooks import EVERYWHERE, WHERE_BOUND
+from olmc.review.graph.catalogs import channel_rows
+from olmc.review.graph.svg import as_svg
 from olmc.review.graph.upgrade_graph import upgrade_graph
 
 
@@ -129,9 +134,6 @@ def as_html(
 
     Above them are the verdict (or the `decision` of a plan), the counts (or `headline`) and links to the `pages`.
     """
-    from jinja2 import Environment, StrictUndefined  # takes long to import
-    from markupsafe import Markup
-
     # What comes from the input is escaped by the template, and an unknown name in it is a bug.
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     style, script = template_text("base.css") + template_text("diff.css").strip(), template_text("diff.js").strip()
@@ -153,7 +155,7 @@ def as_html(
         upgrades=list(_upgrades(difference)),
         matrices=[_readable(matrix) for matrix in permissions.shown],
         more_matrices=permissions.more,
-        objects=[_object(pair, Markup) for pair in difference.pairs],
+        objects=[_object(pair) for pair in difference.pairs],
         unchanged=difference.unchanged,
         style=Markup(style),
         script=Markup(script),
@@ -209,9 +211,6 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def channel_picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.review.graph.catalogs import channel_rows
-    from olmc.review.graph.svg import as_svg
-
     channel = subscription.channel or subscription.package.default_channel
     if channel not in subscription.package.channels:
         return ""
@@ -253,12 +252,12 @@ def _readable(matrix: Matrix) -> dict[str, Any]:
     }
 
 
-def _object(pair: Pair, markup: type[str]) -> _Object:
+def _object(pair: Pair) -> _Object:
     state = "new" if pair.old is None else "removed" if pair.new is None else "changed"
     blocks = (DiffBlock(*map(_clean_lines, block)) for block in beside(pair.old, pair.new))
     lines = [[block.old] if block.is_same else [block.old, block.new] for block in blocks]
     text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
-    return _Object(clean(str(pair.identity)), state, markup(_inside_script(text)))
+    return _Object(clean(str(pair.identity)), state, Markup(_inside_script(text)))
 
 
 def _clean_lines(text: str) -> str:
