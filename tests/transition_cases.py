@@ -1,4 +1,4 @@
-"""Runs the transition cases (`tests/transition/README.md`): a cluster at rest, a change, and the cluster then."""
+"""Runs the transition cases (`tests/transition/README.md`): a cluster at rest, its changes, what it is after each."""
 
 from __future__ import annotations
 
@@ -31,28 +31,40 @@ def transition_cases(folder: Path) -> list[Case]:
     for path in sorted(folder.glob("*.yaml")):
         for document in yaml.load_all(path.read_text(encoding="utf-8"), LOADER):
             case = Case(document["rule"], document["name"], document)
-            unknown = document.keys() - {"rule", "name", "why", "before", "after", "expect"}
-            unknown |= {*document["before"], *document["after"]} - DESCRIPTION
-            unknown |= {*document["expect"], *document["before"].get("expect", ())} - EXPECTATIONS
-            if unknown or case.id in cases or not document["expect"] or not document["why"]:
+            unknown = document.keys() - {"rule", "name", "why", "before", "after", "expect", "then"}
+            before, *changed = states(case)
+            expected = {*before.get("expect", ())}.union(*(state.get("expect", ()) for state in changed))
+            unknown |= {*before}.union(*changed) - DESCRIPTION
+            unknown |= expected - EXPECTATIONS
+            hollow = not all(state.get("expect") for state in changed)
+            if unknown or case.id in cases or hollow or not document["why"]:
                 raise ValueError(f"{path.name}: {case.id} is there twice, expects nothing, or has keys {unknown}")
             cases[case.id] = case
     return list(cases.values())
 
 
+def states(case: Case) -> list[dict[str, Any]]:
+    """Return the states of a case in order, each with its `expect`: `before` as it is, `after` and each of `then` as a
+    merge patch over the state before it."""
+    document = case.document
+    after = {**document["after"], **({"expect": document["expect"]} if "expect" in document else {})}
+    return [document["before"], after, *document.get("then", ())]
+
+
 def run_transition(case: Case, root: Path) -> list[str]:
-    """Compile both workspaces of a case below `root`, the second one from what the first one leaves; what differs from
-    the expectations, a line each."""
-    before = case.document["before"]
-    settled = compiled(root / "before", before, None)
-    problems = [f"before: {line}" for line in differences(before.get("expect", {}), settled)]
-    description = merged({key: value for key, value in before.items() if key != "expect"}, case.document["after"])
-    after = compiled(root / "after", description, state_left(settled))
-    problems += differences(case.document["expect"], after)
-    if not problems:
-        return []
-    reports = [f"{d.severity.name} {d.code} {d.message}" for d in after.diagnostics]
-    return [case.document["why"], *problems, "olmc reported:", *reports]
+    """Compile the workspaces of a case below `root`, the first one from an empty cluster and each other one from the
+    state that the one before it leaves. Return the differences from the expectations, a line each."""
+    problems: list[str] = []
+    description: Mapping[str, Any] = {}
+    made: olmc.Compilation | None = None
+    for number, state in enumerate(states(case), 1):
+        patch = {key: value for key, value in state.items() if key != "expect"}
+        description = merged(description, patch) if made is not None else patch
+        made = compiled(root / f"state-{number}", description, state_left(made) if made is not None else None)
+        if wrong := list(differences(state.get("expect", {}), made)):
+            reports = [f"{d.severity.name} {d.code} {d.message}" for d in made.diagnostics]
+            problems += [*(f"state {number}: {line}" for line in wrong), "olmc reported:", *reports]
+    return [case.document["why"], *problems] if problems else []
 
 
 def compiled(root: Path, description: Mapping[str, Any], state: ClusterState | None) -> olmc.Compilation:

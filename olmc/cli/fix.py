@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled
+from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, codes, command, flag, option
 from olmc.cli.options import (
@@ -116,7 +116,7 @@ def _published(done: Compilation, changes: Sequence[FileChange]) -> Iterator[str
 
 def _failures(done: Compilation) -> Sequence[Diagnostic]:
     """What fails, in a compilation whose causes olmc has no diagnosis of."""
-    return [each for each in done.diagnostics if each.severity is Severity.FAILURE]
+    return [each for each in done.diagnostics if each.is_open]
 
 
 def _agreed(remedy: Remedy) -> bool:
@@ -200,6 +200,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
         return proposed.migrate(request, "descoped" if to == "descoped" else "operators", config)
 
     of_clusters = [part for part in parts if part is not None]
+    tell_left_entries(of_clusters)
     if of_clusters:
         done = repository.migrate_repository(path, of_clusters, migrate_part)
     else:
@@ -213,7 +214,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
         raise SystemExit(BAD_INPUT)
     if steps or dry_run:
         say(script if steps else as_patch(done.changes), nl=False, out=True)
-    raise SystemExit(FINDINGS if done.unfinished else DONE)
+    raise SystemExit(FINDINGS if done.unfinished or is_any_broken(parts) else DONE)
 
 
 def _write(root: Path, changes: Sequence[FileChange]) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, tell_left_out
+from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, is_any_broken, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
 from olmc.cli.declared import PathOf, argument, beginning, command, flag, packages_of, path_of, workspace_of
 from olmc.cli.options import (
@@ -38,7 +38,7 @@ from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_di
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.metrics import as_prometheus
-from olmc.review.explain.missing import PRESENT
+from olmc.review.explain.missing import PRESENT, UNKNOWN
 from olmc.review.explain.missing import as_data as answers_as_data
 from olmc.review.explain.missing import as_text as answers_as_text
 from olmc.review.explain.missing import why as answers_to
@@ -88,7 +88,8 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
       olmc why beacon.v1.2.0                            why is this version (not) installed?
       olmc why beacon                                   everything about a package
 
-    Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
+    Exit codes: 0 it exists and works, or is unknown for want of content, 1 it is missing or fails, 2 nothing has this
+    name, 3 input that can't be compiled.
     """
     one = inputs_of(ctx, [opts.path])[0]
     path, beside, *_ = one
@@ -113,7 +114,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         say(json_text(answers_as_data(opts.target, answers)), out=True)
     else:
         say(answers_as_text(answers), nl=False, out=True)
-    raise SystemExit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)
+    raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
 
 
 class StatusOptions(NamedTuple):
@@ -193,14 +194,15 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         for controller in sorted({operator.controller for _, operator in found} - {""}):
             say(f"OLM v1 as in operator-controller {controller_text(controller)}")
     for one, several in zip(inputs, by_input, strict=True):
-        for made, settled, cluster, _ in several:
-            if cluster is not None:
+        for made, settled, part in several:
+            if part is not None:
                 continue  # olmc check reports each finding about a repository once
             tell_left_out(one.root, made)
             folder = "" if one.is_staged else folder_from_here(one.root)
             rows = operators(settled, made.operators, extension_rows(made))
             say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
-    findings = any(each.compilation.findings for each in done if each.cluster is None)
+    findings = any(each.compilation.findings for each in done if each.part is None)
+    findings |= is_any_broken(each.part for each in done)
     raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
 
 
@@ -218,7 +220,9 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
     `request` is that of a workspace in which changes are tried, None to try none.
     """
     alike: dict[OperatorStatus, dict[str, str]] = {}
-    for made, settled, cluster, folders in compiled:
+    for one in compiled:
+        made, settled, cluster = one.compilation, one.settled, one.cluster
+        folders = one.part.subscribed_in if one.part is not None else {}
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         for operator in diagnosed_rows(made, settled, request if cluster is None else None):
             asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)

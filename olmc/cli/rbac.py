@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.compiling import cluster_parts, compiled, tell_left_out
+from olmc.cli.compiling import cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
 from olmc.cli.options import CompileOptions, ScopeOptions, fields_of, output_option, timings_of
@@ -163,12 +163,13 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
         done, _ = compiled(ctx, path, fields, least=Severity.ERROR, timings=timings)
         raise SystemExit(_print_installers(done, output))
     parts = cluster_parts(ctx, path, fields)
+    tell_left_entries(part for part in parts if part is not None)
     found = [_shown_rights(ctx, opts, fields, timings, part) for part in parts]
     if output == "json":
         pairs = [(part.cluster, each.data) for part, each in zip(parts, found, strict=True) if part is not None]
         clusters = [{"names": list(cluster.names or cluster.paths), **data} for cluster, data in pairs]
         say(json_text({"version": 1, "clusters": clusters} if clusters else found[0].data), out=True)
-    raise SystemExit(FINDINGS if any(each.is_dangerous for each in found) else DONE)
+    raise SystemExit(FINDINGS if is_any_broken(parts) or any(each.is_dangerous for each in found) else DONE)
 
 
 class _ShownRights(NamedTuple):

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, tell_left_out
-from olmc.cli.console import BAD_INPUT, DONE, progress, say, wrong_usage
+from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
     CompileOptions,
@@ -79,8 +79,8 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
       olmc report clusters/prod --output-dir site          another one
       olmc report --from git:main --output-dir site        the cluster after a change, with its plan
 
-    Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
-    writable.
+    Exit codes: 0 done, with or without findings, 1 an entry of a repository can't be read, 2 wrong usage, 3 input that
+    can't be compiled, or a folder that is not writable.
     """
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     if len(inputs) > 1:
@@ -92,7 +92,8 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     for part in parts:
         folder = opts.folder if part is None else opts.folder / _FOLDER.sub("-", part.cluster.title)
         _write_report(ctx, opts, inputs[0], fields, timings, folder, part)
-    raise SystemExit(DONE)
+    tell_left_entries(part for part in parts if part is not None)
+    raise SystemExit(FINDINGS if is_any_broken(parts) else DONE)
 
 
 _FOLDER = regex(r"[^\w.-]+")

@@ -25,12 +25,12 @@ OPEN = 0
 # The statements about a change of a running cluster: an upgrade, other targets, a deletion, another setting.
 CHANGES = frozenset(
     """
-    D0-019 D0-064 D0-075 D0-077 D0-087 D1-065 D2-049 D2-056 D2-060 D2-107 D2-130 D3-060 D3-074
-    D4-016 D4-031 D4-047 D4-056 D4-069 D4-073 D4-077 D4-080 D4-082 D4-122 D4-140
+    D0-009 D0-019 D0-020 D0-064 D0-075 D0-077 D0-087 D1-065 D2-049 D2-056 D2-060 D2-107 D2-130 D3-060 D3-074
+    D4-016 D4-031 D4-047 D4-056 D4-069 D4-073 D4-077 D4-080 D4-082 D4-122 D4-139 D4-140
     """.split()
 )
 
-OF_A_CHANGE = re.compile(r"\b(no longer|is deleted|are deleted|has resolved|held back)\b")
+OF_A_CHANGE = re.compile(r"\b(no longer|goes on once|is deleted|are deleted|has resolved|held back)\b")
 
 
 def as_parameter(document: Document, row: Statement) -> Any:

@@ -35,10 +35,12 @@ def documents(draw: st.DrawFn) -> Document:
         is_code = draw(st.booleans())
         for number in range(draw(st.integers(0, 6))):
             sizes = draw(st.lists(SIZES, min_size=1, max_size=9))
+            has_alone = not is_code and draw(st.booleans())
             ranks = [0] * len(sizes) if is_code else draw(st.lists(st.integers(0, 3), min_size=9, max_size=9))
             items = tuple(
-                Item(f"<{at}.{number}.{index}>{'x' * size}\n", draw(st.integers(1, 4)), ranks[index])
+                Item(f"<{at}.{number}.{index}>{'x' * size}\n", draw(st.integers(1, 4)), ranks[index], alone)
                 for index, size in enumerate(sizes)
+                for alone in ([f"- {at}.{number}: <{at}.{number}.{index}>{'x' * size}\n"] if has_alone else [""])
             )
             groups.append(FENCED._replace(items=items) if is_code else Group(items, f"- {at}.{number}\n"))
         weight = draw(st.sampled_from([0.5, 1, 8]))
@@ -79,7 +81,7 @@ def test_all_items_are_there_or_counted(document: Document, limit: int) -> None:
         (part,) = re.findall(rf"^# {at}\n((?:.|\n)*?)\n(?=# |\*\*|\Z)", text, re.MULTILINE)
         missing = 0
         for number, group in enumerate(section.groups):
-            items = [item for item in group.items if item.text in part]
+            items = [item for item in group.items if item.text in part]  # also alone, behind the head of its group
             assert len(items) == part.count(f"<{at}.{number}.")
             if group.more and items:
                 assert items == list(group.items[: len(items)]), "a block shows its beginning"
@@ -124,6 +126,13 @@ def test_a_limit_may_count_lines() -> None:
     items = tuple(Item(f"{number}{'x' * number}\n") for number in range(9))
     document = Document("", (Section("head\n", (Group(items),), "and {} more\n"),))
     assert within(document, 4, lambda text: text.count("\n")) == "head\n0\n1x\nand 7 more\n"
+
+
+def test_an_item_alone_stands_behind_its_head() -> None:
+    items = tuple(Item(f"  {text}\n", alone=f"head: {text}\n") for text in "ab")
+    document = Document("", (Section("", (Group(items, "head\n"),), "{} more\n"),))
+    assert within(document, 3, lambda text: text.count("\n")) == "head\n  a\n  b\n"
+    assert within(document, 2, lambda text: text.count("\n")) == "head: a\n1 more\n"
 
 
 def test_a_block_and_a_cell_hold_any_text() -> None:

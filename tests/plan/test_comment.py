@@ -14,25 +14,12 @@ from properties import examples
 
 from olmc.cli.main import main
 from olmc.compiler.output.document import LIMIT
-from olmc.compiler.output.messages import shares
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.settings import Side
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, Task
 from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
 from olmc.review.plan.outputs import as_markdown
-
-
-@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(1, 9)), max_size=8), st.integers(0, 20_000))
-def test_shares(parts: list[tuple[int, int]], space: int) -> None:
-    """Nobody gets more than it needs, all get what there is, and a part's share is never less than its weight's."""
-    needs, weights = [need for need, _ in parts], [weight for _, weight in parts]
-    given_to = shares(needs, weights, space)
-    assert all(0 <= share <= need for share, need in zip(given_to, needs, strict=True))
-    assert sum(given_to) <= space
-    assert min(sum(needs), space) - sum(given_to) < max(1, len(parts))
-    for share, need, weight in zip(given_to, needs, weights, strict=True):
-        assert share >= min(need, space * weight // sum(weights))
 
 
 def difference(maps: int) -> Difference:

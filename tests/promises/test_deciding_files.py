@@ -196,6 +196,41 @@ ATTACKS: dict[str, list[Attack]] = {
             ".argo/app.yaml: ~ another content: v.json",
         ),
     ],
+    "the files below the path of a source": [
+        Attack(
+            {"app.yaml": application("{path: x, plugin: {name: z}}"), "x/gen.sh": "echo a\n"},
+            {"x/gen.sh": "echo b\n"},
+            "x/gen.sh; Argo CD gives such a file to a plugin",
+        ),
+        Attack(
+            {"app.yaml": application("[{path: x/deep, plugin: {}}, {repoURL: a, ref: v}]", "sources")},
+            {"x/deep/er/input.txt": "a\n"},
+            "+ new: x/deep/er/input.txt; Argo CD gives",
+        ),
+        Attack(
+            {
+                "sets.yaml": application_set("[{clusters: {}}]", "{path: 'apps/{{name}}', plugin: {name: z}}"),
+                "apps/a/main.cue": "a: 1\n",
+            },
+            {"apps/a/main.cue": "a: 2\n"},
+            "apps/a/main.cue; Argo CD gives",
+        ),
+    ],
+    "a ConfigMap of a plugin generator": [
+        Attack(
+            {
+                "sets.yaml": application_set(generators),
+                "map.yaml": CONFIG_MAP.replace("NAME", "pl").replace("harbour", "argocd"),
+            },
+            {"map.yaml": CONFIG_MAP.replace("NAME", "pl").replace("harbour", "argocd").replace("a: b", "a: c")},
+            "ConfigMap/argocd/pl: ~ Argo CD takes",
+        )
+        for generators in (
+            "[{plugin: {configMapRef: {name: pl}}}]",
+            "[{matrix: {generators: [{clusters: {}}, {plugin: {configMapRef: {name: pl}, input: {a: b}}}]}}]",
+            "[{merge: {mergeKeys: [a], generators: [{plugin: {configMapRef: {name: pl}}}]}}]",
+        )
+    ],
     "files that a git generator": [
         Attack(
             {
@@ -408,7 +443,18 @@ ATTACKS: dict[str, list[Attack]] = {
             {"v.yaml": "a: 2\n"},
             "v.yaml; GitOps",
         ),
+        Attack({"helmfile.lock": "a: 1\n"}, {"helmfile.lock": "a: 2\n"}, "helmfile.lock: ~ another content"),
         Attack({"x/helmfile.d/1.yaml": "a: 1\n"}, {"x/helmfile.d/1.yaml": "a: 2\n"}, "x/helmfile.d/1.yaml: ~ another"),
+    ],
+    "`fleet.yaml`": [
+        Attack({}, {"fleet.yaml": "helm: {chart: x}\n"}, "fleet.yaml: + new: Fleet of Rancher takes"),
+        Attack({"a/fleet.yaml": "helm: {repo: a}\n"}, {"a/fleet.yaml": "helm: {repo: b}\n"}, "a/fleet.yaml: ~ another"),
+        Attack({".x/fleet.yaml": "a: 1\n"}, {".x/fleet.yaml": "a: 2\n"}, ".x/fleet.yaml: ~ another content: Fleet"),
+    ],
+    "`.fleetignore`": [
+        Attack({}, {".fleetignore": "rbac\n"}, ".fleetignore: + new: Fleet of Rancher leaves out"),
+        Attack({"a/.fleetignore": "a\n"}, {"a/.fleetignore": "b\n"}, "a/.fleetignore: ~ another content"),
+        Attack({".fleetignore": "a\n!b\n"}, {".fleetignore": "a\n"}, "another content: Fleet"),
     ],
     "`Kptfile`": [
         Attack({}, {"a/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\n"}, "a/Kptfile: + new: GitOps tools build"),
@@ -610,7 +656,7 @@ def test_each_row_has_its_attacks() -> None:
 def test_the_table_has_each_tool() -> None:
     tools = {row.tool for row in DECIDING_FILES}
     assert tools == {
-        "Argo CD", "Flux", "kustomize", "Helm", "kpt", "Jsonnet", "operator-sdk", "OCM", "git", "kubectl -R",
+        "Argo CD", "Flux", "kustomize", "Helm", "kpt", "Jsonnet", "operator-sdk", "OCM", "Fleet", "git", "kubectl -R",
     }  # fmt: skip
 
 

@@ -30,7 +30,8 @@ def graved(old: list[Any], new: list[Any]) -> list[str]:
 
 
 def objects(one: Any) -> list[Any]:
-    return [one] if one else []
+    """Give what a case has on a side: an object, several ones or none."""
+    return one if isinstance(one, list) else [one] if one else []
 
 
 @pytest.mark.parametrize("case", _VARIANTS)

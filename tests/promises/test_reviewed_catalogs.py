@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from olmc.compiler.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
+from olmc.compiler.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diff.crd_kinds import RISK, DiffChange
+from olmc.review.diff.compare import compare
+from olmc.review.diff.crd_kinds import RISK, DiffChange, plain
 from olmc.review.diff.extensions import _package
 from olmc.review.diff.extensions import _Use as Use
+from olmc.review.diff.settings import Side
 
 _CATALOG = ObjectKey("operators.coreos.com", "CatalogSource", "olm", "acme")
 _VERSION = Property("olm.package", {"packageName": "kettle", "version": "1.0.0"})
@@ -41,6 +43,7 @@ _ATTACKS = {
     "a related image that floats": [_bundle(related_images=("registry.example.com/kettle",))],
     "a dependency": [_bundle(properties=(_VERSION, Property("olm.package.required", {"packageName": "evil"})))],
     "an API": [_bundle(properties=(_VERSION, Property("olm.gvk.required", {"kind": "Evil"})))],
+    "an API that others ask for": [_bundle(properties=(_VERSION, Property("olm.gvk", {"kind": "Evil"})))],
     "a constraint": [_bundle(properties=(_VERSION, Property("olm.constraint", {"package": {"packageName": "evil"}})))],
     "another version": [_bundle(properties=(Property("olm.package", {"packageName": "kettle", "version": "9.0.0"}),))],
     "objects": [_bundle(properties=(_VERSION, Property("olm.bundle.object", {"data": "eyJraW5kIjoiUm9sZSJ9"})))],
@@ -53,6 +56,73 @@ _ATTACKS = {
 @pytest.mark.parametrize("attack", _ATTACKS)
 def test_other_content_of_a_bundle_is_a_risk(attack: str) -> None:
     assert any(change.severity is RISK for change in _changes(_bundle(), *_ATTACKS[attack]))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        Property("olm.maxOpenShiftVersion", "4.15"),
+        Property("olm.constraint", {"failureMessage": "no", "cel": {"rule": "false"}}),
+        Property("olm.constraint", {"all": {"constraints": [{"cel": {"rule": "false"}}]}}),
+    ],
+)
+def test_a_check_that_a_bundle_loses_is_a_risk(check: Property) -> None:
+    assert any(change.severity is RISK for change in _changes(_bundle(properties=(_VERSION, check)), _bundle()))
+
+
+def test_a_deprecation_that_ends_is_reported() -> None:
+    old, new = (
+        Package("kettle", "stable", {"stable": Channel("stable", "kettle", (ChannelEntry("kettle.v1.0.0"),))},
+                {"kettle.v1.0.0": _bundle()}, deprecations=deprecations)
+        for deprecations in ((Deprecation("olm.bundle", "kettle.v1.0.0", "CVE"),), ())
+    )  # fmt: skip
+    changes = _package(_CATALOG, "kettle", old, new, Use(frozenset(), frozenset(), frozenset()))
+    assert [plain(change.message) for change in changes] == ["version kettle.v1.0.0 of kettle is no longer deprecated"]
+
+
+def _asking(**catalog: Any) -> Side:
+    spec = {"namespace": "n", "source": {"sourceType": "Catalog", "catalog": {"packageName": "kettle", **catalog}}}
+    api = "olm.operatorframework.io/v1"
+    return Side("", ({"apiVersion": api, "kind": "ClusterExtension", "metadata": {"name": "k"}, "spec": spec},))
+
+
+def _subscribed(**spec: Any) -> Side:
+    api, metadata = "operators.coreos.com/v1alpha1", {"name": "k", "namespace": "n"}
+    given = {"name": "kettle", "source": "acme", "sourceNamespace": "olm", **spec}
+    return Side("", ({"apiVersion": api, "kind": "Subscription", "metadata": metadata, "spec": given},))
+
+
+def _labels(name: str) -> dict[str, Any]:
+    return {"matchLabels": {"olm.operatorframework.io/metadata.name": name}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_asking(version="1.0.0"), _asking(version=">=1.0.0")),
+        (_asking(version="1.0.0"), _asking()),
+        (_asking(version="1.0.0-rc.1"), _asking(version="1.x")),
+        (_asking(selector=_labels("acme")), _asking(selector=_labels("evil"))),
+        (_asking(selector=_labels("acme")), _asking()),
+        (_subscribed(), _subscribed(source="evil")),
+        (_subscribed(), _subscribed(sourceNamespace="evil")),
+    ],
+)
+def test_less_certain_requests_are_risks(old: Side, new: Side) -> None:
+    assert any(change.severity is RISK for change in compare(old, new).changes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_asking(version=">=1.0.0"), _asking(version="1.0.0")),
+        (_asking(version="1.0.0"), _asking(version="1.0.1")),
+        (_asking(), _asking(selector=_labels("acme"))),
+        (_subscribed(channel="a"), _subscribed(channel="b")),
+    ],
+)
+def test_more_certain_requests_are_none(old: Side, new: Side) -> None:
+    assert not any(change.severity is RISK for change in compare(old, new).changes)
 
 
 @pytest.mark.parametrize(

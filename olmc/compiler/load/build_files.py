@@ -41,7 +41,7 @@ from olmc.k8s.yaml.split import split_documents
 
 _NAMES = {
     **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm", "Kptfile": "kpt",
-    **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"), "helmfile"),
+    **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl", "helmfile.lock"), "helmfile"),
     **dict.fromkeys(("jsonnetfile.json", "jsonnetfile.lock.json"), "Jsonnet"),
 }  # fmt: skip
 _JSONNET = (".jsonnet", ".libsonnet")

@@ -30,6 +30,7 @@ _MOST = 300_000
 _FILE, _CHARACTERS = 50, 16
 
 ARGO_READS = "Argo CD reads such a file for an Application"
+ARGO_PLUGIN = "Argo CD gives such a file to a plugin"
 ARGO_GENERATES = "Argo CD generates Applications from such a file"
 ARGO_FOLDER = "Argo CD generates an Application for such a folder"
 FLUX_VALUES = "Flux reads such a file as values of a chart"
@@ -121,6 +122,15 @@ class _Search(NamedTuple):
             pattern = _normal("" if glob.startswith("/") else folder, glob.lstrip("/"))
             yield from self.fitting([pattern])
 
+    def below(self, folder: str) -> Iterator[str]:
+        """All files of a folder, which may be a pattern, but for what git keeps about itself."""
+        self.spend(len(self.repository.files))
+        parts = folder.split("/") if folder else []
+        for path in self.repository.files:
+            above = path.split("/")[: len(parts)]
+            if above != path.split("/") and fits_parts(above, parts):
+                yield path
+
     def fitting(self, patterns: Iterable[str]) -> Iterator[str]:
         """The files that patterns fit as git compares them, with `*` for any characters, or part by part."""
         for pattern in patterns:
@@ -169,6 +179,8 @@ def _of_argo(each: ToolObject, search: _Search) -> Iterator[NamedFile]:
     for source, folder in zip(sources, folders, strict=True):
         for text in texts(mapping(source.get("helm")).get("valueFiles")):
             yield from (NamedFile(path, each.path, ARGO_READS) for path in search.matching(folder, text))
+        if "plugin" in source:
+            yield from (NamedFile(path, each.path, ARGO_PLUGIN) for path in search.below(folder))
         for field in ("helm", "kustomize", "directory", "plugin"):
             for text in all_texts(source.get(field)):
                 yield from (NamedFile(path, each.path, ARGO_READS) for path in search.exact(folder, text))

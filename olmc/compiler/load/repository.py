@@ -7,7 +7,7 @@ there as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -43,6 +43,7 @@ from olmc.k8s.objects import (
     namespace_of,
     object_key,
     spec_of,
+    texts,
 )
 from olmc.k8s.objects import text as as_text
 from olmc.k8s.yaml import read
@@ -160,6 +161,11 @@ class ClusterPart(NamedTuple):
     def left_out(self) -> tuple[str, ...]:
         """The folders of the entries that can't be built."""
         return tuple(content.placement.entry.path for content in self.contents if content.problems)
+
+    @property
+    def has_broken(self) -> bool:
+        """Whether an entry is left out for its own files, and not for something that olmc lacks offline."""
+        return any(problem.code not in _OFFLINE for content in self.contents for problem in content.problems)
 
 
 class BuiltRepository(NamedTuple):
@@ -364,9 +370,10 @@ def _others(
     cluster: RepositoryCluster, own: Sequence[EntryContent], clusters: Sequence[RepositoryCluster],
     may_matter: Mapping[Placement, Sequence[Manifest]],
 ) -> Iterator[Manifest]:  # fmt: skip
-    """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces, the
-    catalogs that Subscriptions ask for, an OperatorGroup where a namespace has none, and for ClusterExtensions all
-    ClusterCatalogs and the permissions of their ServiceAccounts. `may_matter` are those of each entry that may."""
+    """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces that
+    they use, the catalogs that Subscriptions ask for, an OperatorGroup where a namespace has none, and for
+    ClusterExtensions all ClusterCatalogs and the permissions of their ServiceAccounts. `may_matter` are those of each
+    entry that may."""
     elsewhere = {p for other in clusters if cluster.names and other.names for p in other.placements}
     manifests = [manifest for content in own for manifest in content.found.manifests]
     keys = {object_key(manifest.object) for manifest in manifests}
@@ -376,18 +383,35 @@ def _others(
     }
     asked = {(spec_of(obj).get("sourceNamespace"), spec_of(obj).get("source")) for obj in subscriptions}
     has_extensions = any(manifest.object["kind"] == "ClusterExtension" for manifest in manifests)
+    namespaces: dict[ObjectKey, Manifest] = {}
     for placement, shareable in may_matter.items():
         if placement in cluster.placements or placement in elsewhere:
             continue
         for manifest in shareable:
             obj, key = manifest.object, object_key(manifest.object)
             is_for_extensions = has_extensions and (key.group, key.kind) in _FOR_EXTENSIONS
+            if key.kind == "Namespace":
+                namespaces.setdefault(key, manifest)
+                continue
             if key in keys or not (is_for_extensions or _matters(obj, key, lacking, asked)):
                 continue
             keys.add(key)
+            manifests.append(manifest)
             if key.kind == "OperatorGroup":
                 lacking.discard(namespace_of(obj))
             yield manifest
+    is_used = _uses_namespace([manifest.object for manifest in manifests])
+    yield from (manifest for key, manifest in namespaces.items() if key not in keys and is_used(key.name))
+
+
+def _uses_namespace(objects: Sequence[KubernetesObject]) -> Callable[[str], bool]:
+    """Return a function that says whether objects are in a namespace, install into it or may target it."""
+    groups = [spec_of(obj) for obj in objects if obj["kind"] == "OperatorGroup"]
+    selects = any(spec.get("selector") for spec in groups)
+    targets = {name for spec in groups for name in texts(spec.get("targetNamespaces"))}
+    installing = {as_text(spec_of(obj).get("namespace")) for obj in objects if obj["kind"] == "ClusterExtension"}
+    used = {*targets, *installing, *map(namespace_of, objects)}
+    return lambda name: selects or name in used
 
 
 _FOR_EXTENSIONS = frozenset({(OLM_V1_GROUP, "ClusterCatalog"), ("", "ServiceAccount")}) | {
@@ -409,9 +433,7 @@ _SHAREABLE = _FOR_EXTENSIONS | {(OLM_GROUP, "OperatorGroup"), (OLM_GROUP, "Catal
 def _matters(obj: KubernetesObject, key: ObjectKey, lacking: set[str], asked: set[tuple[object, object]]) -> bool:
     if key.group == OLM_GROUP and key.kind == "OperatorGroup":
         return namespace_of(obj) in lacking
-    if key.group == OLM_GROUP and key.kind == "CatalogSource":
-        return (namespace_of(obj), name_of(obj)) in asked
-    return (key.group, key.kind) == ("", "Namespace")
+    return key[:2] == (OLM_GROUP, "CatalogSource") and (namespace_of(obj), name_of(obj)) in asked
 
 
 # Findings about entries: what can't be built, what a tool outside of the repository decides.

@@ -239,12 +239,12 @@ class Subscription(NamedTuple):
     """A Subscription with the parts of its status that decide what happens next (R-CAT-641 … R-CAT-656).
 
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
-    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
-    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
-    `condition_types` are those of the conditions that it has in the workspace, whose order stays; `deprecations` the
-    types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that one which is not
-    there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the condition
-    CatalogSourcesUnhealthy that it has in the workspace.
+    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, with
+    `unpacking_message`, and `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by
+    itself; `condition_types` are those of the conditions that it has in the workspace, whose order stays;
+    `deprecations` the types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that
+    one which is not there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the
+    condition CatalogSourcesUnhealthy that it has in the workspace.
     """
 
     object: KubernetesObject
@@ -257,6 +257,7 @@ class Subscription(NamedTuple):
     generated_by: str = ""
     failure: tuple[str, str] | None = None
     unpacking: bool = False
+    unpacking_message: str = ""
     unpack_failure: tuple[str, str] | None = None
     condition_types: tuple[str, ...] = ()
     deprecations: tuple[tuple[str, str], ...] = ()
@@ -273,7 +274,9 @@ class Subscription(NamedTuple):
         """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
         gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
         types = tuple(kind for kind in self.condition_types if kind not in gone)
-        return self._replace(failure=None, unpacking=False, unpack_failure=None, condition_types=types)
+        return self._replace(
+            failure=None, unpacking=False, unpacking_message="", unpack_failure=None, condition_types=types
+        )
 
     @property
     def labels(self) -> Mapping[str, str]:

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.output.messages import clean
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.resources import template_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 LIMIT = 64_000
 """How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
@@ -22,12 +28,14 @@ _LONG = 2_000
 class Item(NamedTuple):
     """A text that is shown as a whole or not at all.
 
-    It stands for `total` things. The lower its `rank`, the longer it stays among the items of its section.
+    It stands for `total` things. The lower its `rank`, the longer it stays among the items of its section. `alone` is
+    the text in place of this one and of its group's head where no other item of the group is shown, "" for none.
     """
 
     text: str
     total: int = 1
     rank: int = 0
+    alone: str = ""
 
 
 class Group(NamedTuple):
@@ -106,7 +114,8 @@ def _joined(document: Document, kept: Collection[_Place] | None) -> str:
         for number, group in enumerate(section.groups):
             shown = [one for index, one in enumerate(group.items) if kept is None or (at, number, index) in kept]
             further = len(group.items) - len(shown)
-            texts += [group.head, *(item.text for item in shown)] if shown else ()
+            alone = shown[0].alone if len(shown) == 1 else ""
+            texts += [alone] if alone else [group.head, *(item.text for item in shown)] if shown else ()
             texts += [group.more.format(further)] if shown and further and group.more else ()
             texts += [group.end] if shown else ()
             missing += _total(group.items) - _total(shown) if not group.more else not shown
@@ -130,14 +139,18 @@ def _in_order(document: Document, size: Callable[[str], int]) -> Iterator[tuple[
     """
     timed: list[tuple[tuple[int, float], _Place, int]] = []
     for at, section in enumerate(document.sections):
-        begun: set[int] = set()
+        spared: dict[int, int] = {}
         passed = 0
         for long, _, (number, index) in sorted(_ranked(section, size)):
-            group = section.groups[number]
-            need = size(group.items[index].text)
-            if number not in begun:
-                begun.add(number)
-                need += sum(map(size, (group.head, group.end, group.more.format(len(group.items)))))
+            group, item = section.groups[number], section.groups[number].items[index]
+            need = size(item.text)
+            if number not in spared:
+                frame = sum(map(size, (group.head, group.end, group.more.format(len(group.items)))))
+                spared[number] = frame + need - size(item.alone) if item.alone else 0
+                need = size(item.alone) if item.alone else frame + need
+            else:
+                need += spared[number]
+                spared[number] = 0
             timed.append(((long, passed / section.weight), (at, number, index), need))
             passed += need
     for _, place, need in sorted(timed):
@@ -200,3 +213,34 @@ def table_row(cells: Iterable[str]) -> str:
 def table_head(columns: Sequence[str], numbers: int = 0) -> str:
     """Return the first two rows of a table, of which the first `numbers` columns hold numbers."""
     return table_row(columns) + f"|{'---:|' * numbers}{'---|' * (len(columns) - numbers)}\n"
+
+
+# Pages, pictures and scaffolds, which are made of the texts in `templates/`.
+
+
+def templates(**options: Any) -> Environment:
+    """Return the environment of all templates, with `options` of Jinja instead of its usual ones.
+
+    A template escapes the input. An unknown name in it is a bug: jinja2.UndefinedError.
+    """
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # takes long to import
+
+    usual = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    return Environment(loader=FunctionLoader(template_text), undefined=StrictUndefined, **usual | options)
+
+
+def page_parts(style: str, script: str) -> dict[str, Markup]:
+    """Return the style and the script of a page, each with its hash for the content security policy, by name."""
+    from markupsafe import Markup  # as Jinja
+
+    style = template_text("base.css") + style
+    texts = {"style": style, "script": script, "style_hash": _policy_hash(style), "script_hash": _policy_hash(script)}
+    return {name: Markup(text) for name, text in texts.items()}
+
+
+def _policy_hash(text: str) -> str:
+    """Return the value with which a content security policy allows this text and no other."""
+    import base64  # few outputs are pages
+    import hashlib
+
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

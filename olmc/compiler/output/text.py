@@ -144,6 +144,19 @@ def aligned(lines: Iterable[Sequence[str]]) -> str:
     return "".join(line.rstrip() + "\n" for line in padded)
 
 
+def fitting(whole: str, short: str, texts: Sequence[str], most: int = 80) -> Iterator[str]:
+    """The lines of the table `whole` if they have at most so many columns; else those of `short`, which lacks a column,
+    each with its text of that column below, "" for none. The first line is the head."""
+    lines = whole.splitlines()
+    if max(map(len, lines)) <= most:
+        yield from lines
+        return
+    for line, text in zip(short.splitlines(), ("", *texts), strict=True):
+        yield line
+        if text:
+            yield f"    {clean(text)}"
+
+
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
     """A text in lines of at most WIDTH characters where its words allow it; `first` and `rest` are their indents."""
     from textwrap import wrap  # few outputs have paragraphs, and imports take their time

@@ -272,6 +272,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         generated_by=annotations.get("olm.generated-by", ""),
         failure=conditions.get("ResolutionFailed"),
         unpacking="BundleUnpacking" in conditions,
+        unpacking_message=conditions.get("BundleUnpacking", ("", ""))[1],
         unpack_failure=conditions.get("BundleUnpackFailed"),
         condition_types=tuple(conditions),
         deprecations=tuple((kind, message) for kind, (_, message) in conditions.items() if kind.endswith("Deprecated")),

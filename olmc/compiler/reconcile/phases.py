@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
-from olmc.compiler.model.operators import Csv, OperatorGroup
+from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options
-from olmc.compiler.olm.facts import is_copy_by_metadata, real_csvs
+from olmc.compiler.olm.facts import is_copy_by_metadata, label_owner, real_csvs
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
     READY,
@@ -46,6 +46,7 @@ from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, apiservice_key
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
 _NOT_MET = ("RequirementsNotMet", "one or more requirements couldn't be found")
+_RESOURCE_ISSUE = "APIServiceResourceIssue"
 _REINSTALL = ("NeedsReinstall", "calculated deployment install is bad")
 _WAITING = ("InstallSucceeded", "waiting for install components to report healthy")
 
@@ -232,10 +233,20 @@ def _through_phases(
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
+    foreign_api = _foreign_api_service(csv, cluster)
+    # What runs, and what has failed, OLM asks for its API services, and can't make one again that is not its own.
+    if foreign_api and earlier is not None and (runs or earlier.reason == _RESOURCE_ISSUE):
+        issue = ("Failed", _RESOURCE_ISSUE, f"{foreign_api} is unadoptable")
+        return earlier._replace(group=group).in_phase(*issue)
     # Only Pending looks for other owners; what runs already is not stopped by one that comes later (R-CSV-15f,
     # R-CSV-15g).
     if not runs:
-        failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
+        unadoptable = _adoption_failure(csv, cluster, members)
+        failure = failure or owner_conflict(csv, cluster.csvs) or unadoptable
+        if failure:
+            failed = _fail_while_pending(csv, group, failure)
+            # OLM tries again what has failed, unless it finds an API service that is not its own (R-CSV-22).
+            return failed._replace(requirements=statuses, flapping=unadoptable is None)
     if failure:
         return _fail_while_pending(csv, group, failure)._replace(requirements=statuses)
     replaces_itself = csv.replaces == csv.name
@@ -328,6 +339,24 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedNam
         if foreign or any(_serves(rival, item.service_name, cluster.objects) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
     return None
+
+
+def _foreign_api_service(csv: Csv, cluster: Cluster) -> str:
+    """The first owned API service that exists without an owner, or that belongs to a CSV that is neither this one nor
+    replaced; "" if there is none. OLM deletes one whose CSV does not exist."""
+    for item in csv.owned_apiservices:
+        existing = cluster.objects.get(apiservice_key(item.service_name))
+        if existing is None:
+            continue
+        owner = label_owner(existing.object)
+        if owner is None or owner.kind != CSV_KIND:
+            return item.service_name
+        name, member = owner.name, cluster.members.get(owner.name)
+        if name in (namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces)) or member is None:
+            continue
+        if member.phase != "Replacing":
+            return item.service_name
+    return ""
 
 
 def _serves(member: CsvState, name: str, objects: Mapping[ObjectKey, Rendered]) -> bool:

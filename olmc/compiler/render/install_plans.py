@@ -108,7 +108,8 @@ def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, s
         yield from _shown_deprecations(s.deprecations)
     types = context.profile.subscription_unpacking
     if s.unpacking and "BundleUnpacking" in types:
-        yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
+        because = {"message": s.unpacking_message} if s.unpacking_message else {}
+        yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress", **because}
     if s.unpack_failure and "BundleUnpackFailed" in types:
         reason, message = s.unpack_failure
         yield {"type": "BundleUnpackFailed", "status": "True", "reason": reason, "message": message}

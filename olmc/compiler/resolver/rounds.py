@@ -30,7 +30,7 @@ from olmc.compiler.model.workspace import PolicyApproval, Workspace
 from olmc.compiler.olm.facts import read_properties, real_csvs
 from olmc.compiler.olm.naming import CSV_API, PROPERTIES, random_suffix
 from olmc.compiler.resolver.predicates import REQUIREMENTS
-from olmc.compiler.resolver.resolve import resolve
+from olmc.compiler.resolver.resolve import PREVENTED, resolve
 from olmc.compiler.resolver.snapshot import EXISTING, visible_catalogs
 from olmc.compiler.resolver.steps import (
     Content,
@@ -43,7 +43,7 @@ from olmc.compiler.resolver.steps import (
     partitioned,
     restrictions,
 )
-from olmc.k8s.api.formats import duration_problem
+from olmc.k8s.api.formats import duration_problem, seconds
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
@@ -66,6 +66,12 @@ def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
         if problem:
             return key, f"failed to parse unpack {what} annotation({key}: {annotations[key]}): {problem}"
     return "", ""
+
+
+def _unpacks_endlessly(group: OperatorGroup) -> bool:
+    """Whether a group takes the deadline from the Jobs that unpack its bundles (R-CAT-654)."""
+    timeout = str(group.annotations.get(_DURATIONS[0][1], "-1s"))
+    return not duration_problem(timeout) and seconds(timeout) == 0
 
 
 class UnreadablePropertiesError(ValueError):
@@ -280,19 +286,14 @@ def make_plan(
     contents = {
         selection.candidate.name: content_of(workspace, cluster, selection.candidate) for selection in intent.installs
     }
+    steps, lookups, unreadable = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     missing = tuple(selection.candidate for selection in intent.installs if contents[selection.candidate.name] is None)
-    # OLM tries again for ever to read a CSV that is not there (R-CAT-654).
-    if any(candidate.image in workspace.without_csv for candidate in missing):
-        return ResolutionRound(_waiting(subscriptions, cluster, None))
-    try:
-        steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
-    except UndecodableCSVError as error:
-        failure = ("ErrorPreventedUnpacking", error.undecodable.text) if error.undecodable.fatal else None
-        failure = (UNPACK_FAILED, _job_failure(cluster.profile, *_GAVE_UP)) if error.undecodable.of_job else failure
-        return ResolutionRound(_waiting(subscriptions, cluster, failure), unreadable=(error.undecodable,))
-    if missing:
-        failure = (UNPACK_FAILED, _job_failure(cluster.profile, *_TOO_LATE))
-        return ResolutionRound(_waiting(subscriptions, cluster, failure), missing=missing)
+    if unreadable or missing:
+        stop = _stop(namespace, intent.installs, {c.name for c in missing}, unreadable, workspace.without_csv, cluster)
+        # A bundle without a CSV has its own finding.
+        lacking = tuple(candidate for candidate in missing if candidate.image not in workspace.without_csv)
+        waiting = _waiting(subscriptions, cluster, stop)
+        return ResolutionRound(waiting, missing=lacking, unreadable=tuple(unreadable.values()))
     plan = _next_plan(cluster, namespace, subscriptions, intent.installs, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
     )
@@ -372,24 +373,70 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
     )
 
 
+class _Stop(NamedTuple):
+    """What keeps OLM from making a plan: a condition with its reason and message, all "" for an error that only its log
+    has. `guessed`: another reason is as likely. `pulling` is the message about a Job that never ends."""
+
+    condition: str = ""
+    reason: str = ""
+    message: str = ""
+    guessed: bool = False
+    pulling: str = ""
+
+
+def _stop(
+    namespace: str, installs: Sequence[Selection], missing: Set[str], unreadable: Mapping[str, UndecodableCSV],
+    without_csv: Set[str], cluster: Cluster,
+) -> _Stop:  # fmt: skip
+    """What OLM reports of bundles of which some, `missing` or `unreadable` by name, give no steps (R-CAT-654).
+
+    What a catalog serves inline comes first, as part of the resolution. Of images, a fatal error ends everything; one
+    that is tried again hides that a Job has failed.
+    """
+    errors = list(unreadable.values())
+    for error in errors:
+        if error.content.inline:
+            return _Stop("ResolutionFailed", PREVENTED, f"failed to turn bundle into steps: {error.text}")
+    for error in errors:
+        if error.fatal:
+            return _Stop(UNPACK_FAILED, "ErrorPreventedUnpacking", error.text)
+    if any(not error.of_job for error in errors) or any(s.candidate.image in without_csv for s in installs):
+        return _Stop()
+    endless = any(_unpacks_endlessly(group) for group in cluster.groups_in(namespace))
+    for selection in installs:
+        if selection.candidate.name in unreadable:
+            return _Stop(UNPACK_FAILED, UNPACK_FAILED, _job_failure(cluster.profile, *_GAVE_UP))
+        if selection.candidate.name in missing and not endless:
+            return _Stop(UNPACK_FAILED, UNPACK_FAILED, _job_failure(cluster.profile, *_TOO_LATE), guessed=True)
+    return _Stop(pulling=cluster.profile.subscription_unpackfailed["pulling"])
+
+
 def _waiting(
-    subscriptions: Mapping[NamespacedName, Subscription], cluster: Cluster, failure: tuple[str, str] | None
+    subscriptions: Mapping[NamespacedName, Subscription], cluster: Cluster, stop: _Stop
 ) -> dict[NamespacedName, Subscription]:
-    """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
+    """All Subscriptions of a namespace in which a bundle gives no steps, with the conditions that they had (R-CAT-654).
 
     That a Job has failed is reported in the place of that it runs (observed-66), before 0.43 beside it; any other
-    problem beside it.
+    problem of an image beside it. OLM takes no condition back before it makes a plan.
     """
-    of_job = failure is not None and failure[0] == UNPACK_FAILED
-    before = cluster.subscriptions
-    return {
-        name: s._replace(
+    of_job = stop.reason == UNPACK_FAILED
+    after = {}
+    for name, s in subscriptions.items():
+        before = cluster.subscriptions[name]
+        s = s._replace(
+            failure=before.failure, unpack_failure=before.unpack_failure, condition_types=before.condition_types,
+            unpacking=before.unpacking, unpacking_message=before.unpacking_message,
+        )  # fmt: skip
+        if stop.condition == "ResolutionFailed":
+            after[name] = s._replace(failure=(stop.reason, stop.message))
+            continue
+        seen = _seen(before, cluster.profile) if stop.guessed else None
+        after[name] = s._replace(
             unpacking=not of_job or cluster.profile.subscription_unpackfailed["unpacking"],
-            unpack_failure=(_seen(before[name], cluster.profile) if of_job else None) or failure,
-            condition_types=before[name].condition_types,
+            unpacking_message=stop.pulling,
+            unpack_failure=seen or ((stop.reason, stop.message) if stop.condition else s.unpack_failure),
         )
-        for name, s in subscriptions.items()
-    }
+    return after
 
 
 def _seen(s: Subscription, profile: Profile) -> tuple[str, str] | None:
@@ -469,9 +516,11 @@ def _steps(
     generated: Mapping[str, Step],
     namespace: str,
     profile: Profile,
-) -> tuple[tuple[Step, ...], tuple[BundleLookup, ...]]:
-    """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions."""
+) -> tuple[tuple[Step, ...], tuple[BundleLookup, ...], dict[str, UndecodableCSV]]:
+    """R-CAT-611 … R-CAT-616: inline bundles partitioned, then the unpacked ones behind the Subscriptions; and the
+    bundles that OLM gets no steps of, by name."""
     ordered: list[Step] = []
+    unreadable: dict[str, UndecodableCSV] = {}
     unpacked: list[Step] = []
     lookups: list[BundleLookup] = []
     for selection in installs:
@@ -479,9 +528,13 @@ def _steps(
         if content is None:
             continue
         properties = properties_text(content.served if content.inline else candidate.properties)
-        if not content.inline:
-            check_size(content, profile)
-        csv = csv_object(content, namespace, selection.replaces, properties, profile)
+        try:
+            if not content.inline:
+                check_size(content, profile)
+            csv = csv_object(content, namespace, selection.replaces, properties, profile)
+        except UndecodableCSVError as error:
+            unreadable[candidate.name] = error.undecodable
+            continue
         steps = bundle_steps(content, csv, candidate.catalog, profile)
         # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies
         # already, and the steps go behind them without being sorted (R-CAT-613).
@@ -493,4 +546,4 @@ def _steps(
             lookups.append(BundleLookup(*found, selection.replaces, candidate.catalog, properties, name))
         if candidate.name in generated:
             ordered.append(generated[candidate.name])
-    return (*partitioned(ordered), *unpacked), tuple(lookups)
+    return (*partitioned(ordered), *unpacked), tuple(lookups), unreadable

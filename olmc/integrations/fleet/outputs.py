@@ -19,8 +19,10 @@ from olmc.compiler.output.document import (
     Section,
     details,
     fence,
+    page_parts,
     table_head,
     table_row,
+    templates,
     within,
 )
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text
@@ -391,11 +393,6 @@ def _refused(constant: str) -> Any:
 
 def as_html(report: FleetReport) -> str:
     """The report as one page that needs nothing from elsewhere."""
-    from jinja2 import Environment, StrictUndefined  # takes long to import
-
-    from olmc.review.diff.html import policy_hash
-
-    style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
         {"group": group, "headline": clean(group.headline),
          "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
@@ -406,11 +403,9 @@ def as_html(report: FleetReport) -> str:
     severities: dict[str, int] = {}
     for group in report.outcomes:
         severities[group.gravity] = severities.get(group.gravity, 0) + len(group.clusters)
-    script = template_text("fleet.js")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return page.from_string(template_text("fleet.html.j2")).render(
-        command=report.command, headline=headline(report), outcomes=outcomes, severities=severities.items(),
-        style=style, style_hash=policy_hash(style), script=script, script_hash=policy_hash(script),
+    return templates().get_template("fleet.html.j2").render(
+        page_parts(template_text("fleet.css"), template_text("fleet.js")), command=report.command,
+        headline=headline(report), outcomes=outcomes, severities=severities.items(),
     )  # fmt: skip
 
 

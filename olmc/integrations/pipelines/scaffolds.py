@@ -27,6 +27,7 @@ from olmc.compiler.olm.profiles.data import (
     openshift_catalogs,
 )
 from olmc.compiler.output.directory import put
+from olmc.compiler.output.document import templates
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.diagnostics import POSSIBLE, Location, Report, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
@@ -158,26 +159,22 @@ def _git(folder: Path, *arguments: str) -> None:
 
 def files_of(name: str, values: Values) -> dict[str, str]:
     """The texts of a scaffold by file, relative to its folder; raises jinja2.UndefinedError for a value missing."""
-    from jinja2 import Environment, StrictUndefined  # takes long to import
-
     # GitHub's expressions and the shell have the usual delimiters for themselves.
-    environment = Environment(
+    environment = templates(
         variable_start_string="{@",
         variable_end_string="@}",
         comment_start_string="{@#",
         comment_end_string="#@}",
         keep_trailing_newline=True,
-        undefined=StrictUndefined,
+        trim_blocks=False,
+        lstrip_blocks=False,
         autoescape=False,
     )
     environment.filters["tojson"] = _quoted
     parameters = dump_one(announcements()).rstrip("\n")
     pins = json.loads(template_text("pins.json"))
     known = {"install": INSTALL, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
-    return {
-        file: environment.from_string(template_text(template)).render(known)
-        for file, template in SCAFFOLDS[name].files.items()
-    }
+    return {file: environment.get_template(template).render(known) for file, template in SCAFFOLDS[name].files.items()}
 
 
 def _quoted(text: str) -> str:

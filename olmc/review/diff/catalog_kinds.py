@@ -181,10 +181,19 @@ def deprecated(package: str, what: str, name: str, message: str, reached: bool) 
     return RISK if reached else CHANGE, (f"{what} ", shown(name), *of_package, " is deprecated", *reason)
 
 
+@change_kind("DeprecationRemoved", ChangeGroup.VERSIONS, CHANGED)
+def deprecation_removed(package: str, what: str, name: str) -> Judgement:
+    """A package, a channel or a version that only the old catalog says is deprecated."""
+    of_package: Message = () if what == "package" else (" of ", shown(package))
+    return CHANGE, (f"{what} ", shown(name), *of_package, " is no longer deprecated")
+
+
 # The content of a bundle under the same name.
 
-_OF_CONTENT = frozenset(("olm.package", "olm.package.required", "olm.gvk.required", "olm.constraint"))
-"""Properties that decide what OLM installs: the version, and the operators and APIs that have to come along."""
+_OF_CONTENT = frozenset(("olm.package", "olm.package.required", "olm.gvk", "olm.gvk.required", "olm.constraint"))
+"""Properties that decide what OLM installs: the version, the operators and APIs that have to come along, and the APIs
+for which others bring the bundle along."""
+_MAX_OPENSHIFT, _CONSTRAINT = "olm.maxOpenShiftVersion", "olm.constraint"
 
 
 @change_kind("BundleImageChanged", ChangeGroup.IMAGES, CHANGED)
@@ -239,5 +248,7 @@ def bundle_content_changed(package: str, bundle: str, objects: tuple[str, ...]) 
 def bundle_property_changed(package: str, bundle: str, property: str, old: str, new: str) -> Judgement:
     """Another property of the bundle of the same name, as JSON; "" for none."""
     start: Message = (shown(bundle), " of ", shown(package), ": property ", shown(property), " ")
-    severity = RISK if new and property in _OF_CONTENT else CHANGE
-    return severity, (*start, *changed(old or "none", new or "none"))
+    is_check = property == _MAX_OPENSHIFT or (property == _CONSTRAINT and "cel" in old)
+    less = "; a check is removed or another" * bool(old and is_check)
+    severity = RISK if less or (new and property in _OF_CONTENT) else CHANGE
+    return severity, (*start, *changed(old or "none", new or "none"), less)

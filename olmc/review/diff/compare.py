@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -82,8 +82,8 @@ from olmc.review.diff.noise import (
     without_derived,
     without_noise,
 )
+from olmc.review.diff.object_grades import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.object_kinds import applies_others, decides_result, value_sources
-from olmc.review.diff.object_risks import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.operators import (
     CSV,
     DiffOperator,
@@ -102,10 +102,11 @@ from olmc.review.diff.permissions import (
     access,
     accounts,
     permission_changes,
+    subject_of_account,
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.related_risks import related_changes
+from olmc.review.diff.related_risks import embedded_changes, related_changes
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (
@@ -118,16 +119,20 @@ from olmc.review.diff.versions import (
 from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, conversion_changes, definition_changes, webhook_changes
 from olmc.review.diff.workloads import (
     account_changes,
+    account_changes_within,
     account_of,
     catalog_image_path,
     dangers_of,
     image_changes,
     images_of,
     lifetime_changes,
+    pod_power_changes,
+    registries_of,
     token_secret_added,
     without_repetitions,
     workload_changes,
 )
+from olmc.review.rbac.risks import Level
 
 # Operators that OLM v0 has on the old side and OLM v1 on the new one: one change says so, and what each generation of
 # OLM keeps its books by is none (R-V1-MIG-1).
@@ -353,6 +358,7 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
     _right_changes,
     lambda sides: _format_changes(sides.pairs) if sides.formats else (),
     lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
+    lambda sides: embedded_changes(sides.pairs, _changes_among),
     lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
     lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
 )
@@ -402,9 +408,9 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         if pair.identity in sides.starting and pair.new is not None:
             # OLM writes labels with the Deployment, which nothing has compared before.
             of_pair = [change for change in of_pair if not str(change.values.get("path", "")).startswith("metadata.")]
-            of_pair.insert(0, _new_workload(pair.identity, with_template(pair.new)))
+            of_pair.insert(0, _new_workload(pair.identity, with_template(pair.new), owners))
         if pair.identity in values_read and _values(pair.old) != _values(pair.new):
-            of_pair.append(kinds.values_changed(pair.identity))
+            of_pair.append(kinds.values_changed(pair.identity, values_read[pair.identity]))
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.
@@ -414,6 +420,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             noise["role or binding" if pair.identity.group == RBAC else pair.identity.kind] += 1
     ordered = tuple(sorted(without_repetitions(changes), key=_order))
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
+
+
+def _changes_among(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> tuple[DiffChange, ...]:
+    """List the changes of objects by themselves."""
+    return compare(Side("", tuple(old)), Side("", tuple(new)), show_secrets=True).changes
 
 
 def _refused_changes(pair: Pair, new: Side) -> Iterable[DiffChange]:
@@ -492,6 +503,7 @@ class _Owners(NamedTuple):
     extensions: Mapping[str, DiffExtension]
     moved: Mapping[str, DiffOperator]
     rights: Callable[[], Rights]
+    registries: Callable[[], Collection[str]]
     admin: bool = False
     configured: frozenset[tuple[str, str]] = frozenset()
 
@@ -511,7 +523,7 @@ class _Owners(NamedTuple):
         )
         return cls(
             old_makers, new_makers, sides.names, apis_by_owner(old.objects), apis_by_owner(new.objects),
-            extensions(new.objects), sides.moved.operators, rights,
+            extensions(new.objects), sides.moved.operators, rights, cache(lambda: registries_of(old.objects)),
             new.settled is not None and new.settled.cluster.profile.controller_is_admin, configured,
         )  # fmt: skip
 
@@ -583,7 +595,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     if known.kind in WORKLOADS:
         old, new = (with_template(obj) if obj is not None else None for obj in (pair.old, pair.new))
-        yield _new_workload(known, new) if new is not None else workload_removed(known)
+        yield _new_workload(known, new, owners) if new is not None else workload_removed(known)
         yield from image_changes(Pair(known, old, new))
         return
     if known.kind in WEBHOOK_KINDS:
@@ -605,9 +617,11 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     yield from _members(pair, owners)
 
 
-def _new_workload(known: ObjectKey, new: KubernetesObject) -> DiffChange:
+def _new_workload(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> DiffChange:
     containers = (image for place, image in images_of(new).items() if not place.startswith("variable "))
-    return workload_added(known, tuple(dict.fromkeys(containers)), account_of(new), dangers_of(new))
+    account = subject_of_account(known.namespace, account_of(new))
+    had = () if owner_of(new) else owners.rights().held(account, Level.HIGH)
+    return workload_added(known, tuple(dict.fromkeys(containers)), account_of(new), dangers_of(new), had)
 
 
 def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
@@ -695,6 +709,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
             why = explained(found, delta.path)
             yield kinds.risky_field_changed(known, path_text(delta.path), delta.old, delta.new, why)
         else:
+            yield from account_changes_within(known, delta, owners.rights)
             grave = RISK if decides_result(known, delta.path) else severity
             yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, grave)
 
@@ -710,10 +725,11 @@ def _workload(
         fixed = (*fixed, ("spec", "selector"))  # it is another object, and may select by its own name
     names = with_new_names(known, old, new)
     yield from names.changes
-    yield from image_changes(pair._replace(old=names.old))
+    yield from image_changes(pair._replace(old=names.old), owners.registries)
     account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
     if account not in owners.accounts.renamed:
         yield from account_changes(known, old, new, owners.rights)
+    yield from pod_power_changes(known, names.old, new)
     # A certificate that comes or goes follows from the webhooks; another place of it is for the operator to find.
     had, has = certificate_paths(old, owners.old), certificate_paths(new, owners.new)
     if had and has and had != has:
@@ -723,7 +739,7 @@ def _workload(
         without_paths(without_noise(obj, of_side), fixed)
         for obj, of_side in ((names.old, owners.old), (new, owners.new))
     )
-    yield from workload_changes(known, deltas(before, after))
+    yield from workload_changes(known, deltas(before, after), new)
 
 
 def _without_labels(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -606,9 +606,11 @@ def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
 
 
 @change_kind("ImageAdded", ChangeGroup.IMAGES, ADDED)
-def image_added(place: str, image: str) -> Judgement:
-    """An image for a place that the old side does not have."""
-    return CHANGE, (shown(place), ": ", _short(image), " (new)")
+def image_added(place: str, image: str, is_foreign: bool = False) -> Judgement:
+    """An image for a place that the old side does not have; `is_foreign`: no image of the old side is from its
+    registry."""
+    origin = ", from a registry that no image came from before" * is_foreign
+    return RISK if is_foreign else CHANGE, (shown(place), ": ", _short(image), " (new)", origin)
 
 
 @change_kind("ImageRemoved", ChangeGroup.IMAGES, REMOVED)
@@ -645,11 +647,15 @@ def _short(image: str) -> UntrustedText:
 
 
 @change_kind("WorkloadAdded", ChangeGroup.DEPLOYMENTS, ADDED)
-def workload_added(images: tuple[str, ...], account: str, dangers: tuple[str, ...]) -> Judgement:
+def workload_added(
+    images: tuple[str, ...], account: str, dangers: tuple[str, ...], had: tuple[str, ...] = ()
+) -> Judgement:  # fmt: skip
     """A workload that only the new side runs: its images and its ServiceAccount; `dangers` are the settings by which
-    its pods may do more than others."""
+    its pods may do more than others, `had` those of what the account might do before."""
     runs: Message = (": runs ", *joined(map(_short, images[:_MOST_PLACES]))) if images else ()
-    return RISK if dangers else CHANGE, ("new", *runs, " as ServiceAccount ", shown(account), *_warning(dangers))
+    rights: Message = (", which already had rights: ", *listed(had, _MOST_PLACES)) if had else ()
+    severity = RISK if dangers or had else CHANGE
+    return severity, ("new", *runs, " as ServiceAccount ", shown(account), *rights, *_warning(dangers))
 
 
 @change_kind("WorkloadRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)

@@ -117,8 +117,18 @@ def extension_removed(package: str, version: str, crds: tuple[str, ...]) -> Judg
 def extension_changed(field: str, old: str, new: str) -> Judgement:
     """A ClusterExtension that asks for something else; "" for nothing."""
     # From then on nobody sees to it that an upgrade is one, or that objects outlive it.
-    severity = RISK if _RECKLESS.get(field) == new else CHANGE
-    return severity, (f"{field}: ", *changed(old or "none", new or "none"))
+    effect = ""
+    if field == "version" and _is_exact(old) and not _is_exact(new):
+        effect = "; OLM installs later versions without a change here"
+    elif field == "selector" and old:
+        effect = "; the content may come from another catalog"
+    severity = RISK if effect or _RECKLESS.get(field) == new else CHANGE
+    return severity, (f"{field}: ", *changed(old or "none", new or "none"), effect)
+
+
+def _is_exact(version: str) -> bool:
+    """Tell whether a ClusterExtension asks for one version alone."""
+    return tolerant_or_none(version) is not None and version.partition("-")[0].count(".") == 2
 
 
 @change_kind("ExtensionUpgraded", ChangeGroup.VERSIONS, CHANGED)
@@ -547,6 +557,9 @@ def _deprecations(known: ObjectKey, old: Package, new: Package, use: _Use) -> It
                 "version": entry.name in use.csvs,
             }.get(what, False)
             yield kinds.deprecated(known, new.name, what, entry.name or new.name, entry.message, reached)
+    after = {(entry.schema, entry.name) for entry in new.deprecations}
+    for schema, name in sorted(before - after):
+        yield kinds.deprecation_removed(known, new.name, _DEPRECATED.get(schema, schema), name or new.name)
 
 
 # Which objects of a side are not compared because they are derived from others, and change with them.

@@ -6,16 +6,13 @@ The objects side by side are data in the page until somebody opens them: thousan
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import indent
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
+from olmc.compiler.output.document import page_parts, templates
 from olmc.compiler.output.messages import clean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
@@ -134,39 +131,32 @@ def as_html(
 
     Above them are the verdict (or the `decision` of a plan), the counts (or `headline`) and links to the `pages`.
     """
-    # What comes from the input is escaped by the template, and an unknown name in it is a bug.
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    style, script = template_text("base.css") + template_text("diff.css").strip(), template_text("diff.js").strip()
     permissions = _matrices(difference)
-    return environment.from_string(template_text("diff.html.j2")).render(
-        old=clean(difference.old.name),
-        new=clean(difference.new.name),
-        subject=subject(difference),
-        verdict=decision or verdict(difference),
-        summary=headline or summary(difference),
-        pages=pages,
-        front=front,
-        command="plan" if front else "diff",
-        folded=folded_text(difference),
-        severities=[
-            (SEVERITY_WORDS[severity], difference.count(severity)) for severity in (BREAKING, RISK, CHANGE, NOTE)
-        ],
-        sections=list(_sections(difference)),
-        upgrades=list(_upgrades(difference)),
-        matrices=[_readable(matrix) for matrix in permissions.shown],
-        more_matrices=permissions.more,
-        objects=[_object(pair) for pair in difference.pairs],
-        unchanged=difference.unchanged,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=policy_hash(style),
-        script_hash=policy_hash(script),
+    return (
+        templates()
+        .get_template("diff.html.j2")
+        .render(
+            page_parts(template_text("diff.css").strip(), template_text("diff.js").strip()),
+            old=clean(difference.old.name),
+            new=clean(difference.new.name),
+            subject=subject(difference),
+            verdict=decision or verdict(difference),
+            summary=headline or summary(difference),
+            pages=pages,
+            front=front,
+            command="plan" if front else "diff",
+            folded=folded_text(difference),
+            severities=[
+                (SEVERITY_WORDS[severity], difference.count(severity)) for severity in (BREAKING, RISK, CHANGE, NOTE)
+            ],
+            sections=list(_sections(difference)),
+            upgrades=list(_upgrades(difference)),
+            matrices=[_readable(matrix) for matrix in permissions.shown],
+            more_matrices=permissions.more,
+            objects=[_object(pair) for pair in difference.pairs],
+            unchanged=difference.unchanged,
+        )
     )
-
-
-def policy_hash(text: str) -> str:
-    """What a content security policy lets through: this text and no other."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _sections(difference: Difference) -> Iterator[_HtmlSection]:
@@ -257,7 +247,7 @@ def _object(pair: Pair) -> _Object:
     blocks = (DiffBlock(*map(_clean_lines, block)) for block in beside(pair.old, pair.new))
     lines = [[block.old] if block.is_same else [block.old, block.new] for block in blocks]
     text = json.dumps(lines, ensure_ascii=False, separators=(",", ":"))
-    return _Object(clean(str(pair.identity)), state, Markup(_inside_script(text)))
+    return _Object(clean(str(pair.identity)), state, _inside_script(text))
 
 
 def _clean_lines(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.objects import KubernetesObject, ObjectKey, as_text, mappings, object_key, spec_of
+from olmc.k8s.objects import KubernetesObject, ObjectKey, as_text, mapping, mappings, object_key, spec_of
 from olmc.review.diff.crd_kinds import (
     ADDED,
     BREAKING,
@@ -133,9 +133,15 @@ def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgemen
 
 
 @change_kind("ValuesChanged", None, CHANGED)
-def values_changed() -> Judgement:
-    """A ConfigMap or a Secret, from which Flux takes values of a chart or variables, comes, goes or changes."""
-    return RISK, ("Flux takes values of a chart, or variables, from this object, which olmc does not follow",)
+def values_changed(tool: str) -> Judgement:
+    """A ConfigMap or a Secret, from which a tool takes values of a chart or variables, comes, goes or changes."""
+    return RISK, (f"{tool} takes values of a chart, or variables, from this object, which olmc does not follow",)
+
+
+@change_kind("EmbeddedRisk", None, CHANGED)
+def embedded_risk(object: str, change: str) -> Judgement:
+    """A risk of an object that another one has in it, for a tool to apply: the object, and its change as a text."""
+    return RISK, ("has ", shown(object), " in it: ", shown(change))
 
 
 @change_kind("RiskyFieldChanged", None)
@@ -178,6 +184,8 @@ _RELEASE = (
 )
 _CHART = ("chart", "version", "sourceRef", "valuesFiles", "valuesFile", "ignoreMissingValuesFiles")
 
+_ANY = ("*",)
+
 _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_ARGO, "Application"): ("source", "sources", "sourceHydrator", "destination"),
     (_ARGO, "ApplicationSet"): (
@@ -195,11 +203,30 @@ _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_SOURCE, "OCIRepository"): ("url", "ref", "ignore", "layerSelector"),
     (_SOURCE, "Bucket"): ("bucketName", "endpoint", "provider", "prefix", "region", "ignore"),
     ("apps.open-cluster-management.io", "Channel"): ("type", "pathname"),
+    ("apps.open-cluster-management.io", "Subscription"): ("channel", "name", "packageFilter", "packageOverrides"),
+    ("kappctrl.k14s.io", "App"): ("fetch", "template", "deploy", "cluster", "serviceAccountName"),
+    ("packaging.carvel.dev", "PackageInstall"): ("packageRef", "values", "serviceAccountName", "cluster"),
+    ("packaging.carvel.dev", "PackageRepository"): ("fetch",),
+    ("helm.cattle.io", "HelmChart"): _ANY,
+    ("helm.cattle.io", "HelmChartConfig"): _ANY,
+    ("fleet.cattle.io", "GitRepo"): (
+        "repo", "revision", "branch", "paths", "targets", "serviceAccount", "targetNamespace", "keepResources",
+    ),
+    ("fleet.cattle.io", "Bundle"): _ANY,
+    ("fleet.cattle.io", "HelmOp"): _ANY,
+    ("helm.crossplane.io", "Release"): ("forProvider", "providerConfigRef"),
+    ("addons.cluster.x-k8s.io", "ClusterResourceSet"): ("clusterSelector", "resources"),
+    ("addons.cluster.x-k8s.io", "HelmChartProxy"): _ANY,
     ("tanka.dev", "Environment"): ("namespace", "apiServer", "contextNames", "injectLabels", "resourceDefaults"),
 }  # fmt: skip
 
 _APPLYING = frozenset({
     (_ARGO, "Application"), (_ARGO, "ApplicationSet"), (_KUSTOMIZE, "Kustomization"), (_HELM, "HelmRelease"),
+    ("apps.open-cluster-management.io", "Subscription"), ("kappctrl.k14s.io", "App"),
+    ("packaging.carvel.dev", "PackageInstall"), ("packaging.carvel.dev", "PackageRepository"),
+    ("helm.cattle.io", "HelmChart"), ("helm.cattle.io", "HelmChartConfig"), ("fleet.cattle.io", "GitRepo"),
+    ("fleet.cattle.io", "Bundle"), ("fleet.cattle.io", "HelmOp"), ("helm.crossplane.io", "Release"),
+    ("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("addons.cluster.x-k8s.io", "HelmChartProxy"),
 })  # fmt: skip
 
 
@@ -208,7 +235,7 @@ def decides_result(identity: ObjectKey, path: Sequence[Any]) -> bool:
     fields = _DECIDING.get((identity.group, identity.kind))
     if fields is None or len(path) < 1 or path[0] != "spec":
         return False
-    return len(path) == 1 or path[1] in fields
+    return len(path) == 1 or fields is _ANY or path[1] in fields
 
 
 def applies_others(identity: ObjectKey) -> bool:
@@ -216,18 +243,37 @@ def applies_others(identity: ObjectKey) -> bool:
     return (identity.group, identity.kind) in _APPLYING
 
 
-def value_sources(objects: Iterable[KubernetesObject]) -> frozenset[ObjectKey]:
-    """The ConfigMaps and Secrets from which Flux takes values of charts, or variables."""
-    return frozenset(key for obj in objects for key in _values_of(obj))
+def value_sources(objects: Iterable[KubernetesObject]) -> Mapping[ObjectKey, str]:
+    """The ConfigMaps and Secrets from which tools take values of charts, or variables, each with the tool."""
+    found: dict[ObjectKey, str] = {}
+    for obj in objects:
+        found |= dict.fromkeys(_values_of(obj), "Argo CD" if obj.get("kind") == "ApplicationSet" else "Flux")
+    return found
+
+
+def _plugin_maps(generators: Any) -> Iterator[Mapping[str, Any]]:
+    """The ConfigMaps of the plugins that generate Applications, at any depth of generators."""
+    waiting = [generators]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            reference = mapping(mapping(value.get("plugin")).get("configMapRef"))
+            if reference:
+                yield {**reference, "kind": "ConfigMap"}
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _values_of(obj: KubernetesObject) -> Iterator[ObjectKey]:
     api, kind = as_text(obj.get("apiVersion")), obj.get("kind")
-    if kind not in ("HelmRelease", "Kustomization"):
+    if kind not in ("HelmRelease", "Kustomization", "ApplicationSet"):
         return
     spec = spec_of(obj)
     entries: Any = ()
-    if api.startswith(f"{_HELM}/") and kind == "HelmRelease":
+    if api.startswith(f"{_ARGO}/") and kind == "ApplicationSet":
+        entries = list(_plugin_maps(spec.get("generators")))
+    elif api.startswith(f"{_HELM}/") and kind == "HelmRelease":
         entries = spec.get("valuesFrom")
     elif api.startswith(f"{_KUSTOMIZE}/") and kind == "Kustomization":
         post_build = spec.get("postBuild")

@@ -8,22 +8,20 @@ other modules compare in words (RBAC, webhooks, CRDs, objects of OLM) have rows 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
 from olmc.k8s.api.image_references import doubts_about, registry_of
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.gojson.scalars import Amount, amount
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import KubernetesObject, ObjectKey, mapping, mappings, text, texts
+from olmc.k8s.objects import mapping, mappings, text, texts
 from olmc.k8s.yaml import read
 from olmc.review.diff.crd_kinds import ABSENT
-from olmc.review.diff.deltas import Delta, ListItem, Path, path_text
+from olmc.review.rbac.risks import MILD_CONSTRAINTS
 
-_MOST_PLACES = 50_000
 _NOTHING: tuple[Any, ...] = (ABSENT, None, "", [], {})
 _PINNED = regex(r"[0-9a-f]{40}|v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?")
 _VERSION = regex(r"v?([0-9]+)\.([0-9]+)")
@@ -51,14 +49,6 @@ class ObjectRisk(NamedTuple):
     test: FieldTest
     why: str
     names: tuple[str, ...] = ()
-
-
-class FoundRisk(NamedTuple):
-    """A place of an object that passes the test of a row, its value on the new side, and the reason."""
-
-    path: Path
-    value: Any
-    why: str
 
 
 def _is_set(value: Any) -> bool:
@@ -158,8 +148,8 @@ def _lets_more_through(old: Any, new: Any) -> bool:
     for direction, field in (("Ingress", "ingress"), ("Egress", "egress")):
         if direction not in _directions(was):
             continue  # everything passed in that direction
-        before = [_rule(rule) for rule in mappings(was.get(field))]
-        come = [rule for rule in map(_rule, mappings(now.get(field))) if not any(_covers(one, rule) for one in before)]
+        before = mappings(was.get(field))
+        come = [rule for rule in mappings(now.get(field)) if not any(_covers(one, rule) for one in before)]
         if come or direction not in _directions(now):
             return True
     return False
@@ -198,13 +188,50 @@ def _is_exposed(old: Any, new: Any) -> bool:
     return now > was
 
 
-def _rule(rule: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-    return _items(rule.get("from") or rule.get("to")), _items(rule.get("ports"))
+def _covers(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
+    """Tell whether a rule of a network policy lets everything through that another one does."""
+    for peers, covers in (("from", _covers_peer), ("to", _covers_peer), ("ports", _covers_port)):
+        some, others = mappings(wide.get(peers)), mappings(narrow.get(peers))
+        # An empty list stands for everything.
+        if some and not (others and all(any(covers(one, other) for one in some) for other in others)):
+            return False
+    return True
 
 
-def _covers(known: tuple[frozenset[str], ...], rule: tuple[frozenset[str], ...]) -> bool:
-    # An empty list stands for everything.
-    return all(not wide or (bool(narrow) and narrow <= wide) for wide, narrow in zip(known, rule, strict=True))
+def _covers_peer(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
+    if wide == narrow:
+        return True
+    addresses = [mapping(peer.get("ipBlock")) for peer in (wide, narrow)]
+    if not all(addresses):
+        return False
+    try:
+        outer, inner = (_network(text(block.get("cidr"))) for block in addresses)
+        left_out, excepted = ([_network(each) for each in texts(block.get("except"))] for block in addresses)
+        return _is_within(inner, outer) and all(
+            not one.overlaps(inner) or any(_is_within(one, other) for other in excepted) for one in left_out
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
+    same = inner.version == outer.version
+    return same and outer.prefixlen <= inner.prefixlen and outer.overlaps(inner)
+
+
+def _network(cidr: str) -> IPv4Network | IPv6Network:
+    return ip_network(cidr, strict=False)
+
+
+def _covers_port(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
+    if (wide.get("protocol") or "TCP") != (narrow.get("protocol") or "TCP"):
+        return False
+    first, port = wide.get("port"), narrow.get("port")
+    if first is None or (first == port and wide.get("endPort") == narrow.get("endPort")):
+        return True
+    last, end = wide.get("endPort") or first, narrow.get("endPort") or port
+    numbers = (first, port, end, last)
+    return all(isinstance(number, int) for number in numbers) and list(numbers) == sorted(numbers)
 
 
 _EXPOSED = ("NodePort", "LoadBalancer")
@@ -223,6 +250,8 @@ _MILD_VOLUMES = _items(
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret", "none"]
 )
 _PLAIN = ("", "identity")
+_MESH = (("istio-injection", "enabled"), ("istio.io/rev", ""), ("istio.io/dataplane-mode", "ambient"))
+_UNSAFE_OPTIONS = _items(["Validate=false", "RespectIgnoreDifferences=true", "Replace=true", "Force=true"])
 _VOLUMES = FieldTest(lambda old, new: bool(_items(new) - _items(old) - _MILD_VOLUMES), True)
 _SECCOMP = FieldTest(lambda old, new: bool(_items(new) - _items(old) - _items("runtime/default")), True)
 _LEFT_TO_PODS = FieldTest(lambda old, new: _scc_rank(new) > _scc_rank(old), True)
@@ -234,11 +263,20 @@ _NO_LONGER_ENFORCES = FieldTest(lambda old, new: text(old).lower() == "enforce" 
 _NO_LONGER_ENCRYPTS = FieldTest(lambda old, new: text(old) not in _PLAIN and text(new) in _PLAIN)
 _GETS_EPHEMERAL = FieldTest(lambda old, new: _is_set(old) and _frozen("Ephemeral") in _items(new) - _items(old))
 _CSI_PROFILE = FieldTest(lambda old, new: _is_set(new) and new not in (old, "privileged"), True)
+_OTHER = FieldTest(lambda old, new: new != old)
+_GETS = FieldTest(GROWS.holds)
+_CHECKS_OPTIONS = FieldTest(lambda old, new: bool((_items(new) - _items(old)) & _UNSAFE_OPTIONS), True)
+_JOINS_ROOT = FieldTest(lambda old, new: _frozen(0) in _items(new) - _items(old), True)
+_SET_ON = FieldTest(turns(True).holds)
+_LEAVES_MESH = FieldTest(lambda old, new: _is_in_mesh(old) and not _is_in_mesh(new))
+_OF_SYSTEM = FieldTest(lambda old, new: any('"system:' in name for name in _items(new) - _items(old)), True)
+_STRONG_CONSTRAINT = FieldTest(lambda old, new: _is_set(new) and new != old and new not in MILD_CONSTRAINTS, True)
 _UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
 _PODS = "the pod may do more than before"
 _CONSTRAINT = "pods may have more privileges"
 _NODES = "it configures the nodes, as root"
 _WHO = "it decides who people are"
+_CLEAR = "connections may be plain"
 _MIRROR = "images come from another place"
 _UNCHECKED = "a check is removed or weaker"
 _OPEN = "it lets more traffic through"
@@ -247,6 +285,15 @@ _ELSEWHERE = "requests go somewhere else"
 _SOURCE = "the applied content comes from another source"
 _LIMIT = "a limit is removed"
 _PROJECT = "its applications may do more"
+_MESH_LEFT = "its traffic leaves the service mesh and the checks there"
+_NAMES = "names lead somewhere else"
+_IMPERSONATED = "somebody on the way may answer in its place"
+_SECRETS = "Secrets come from another place, or go there"
+_COPIED = "its content is copied into other namespaces"
+_ISSUER = "somebody else signs certificates, or asks for less proof"
+_MACHINES = "machines get another image or other rights"
+_ARGO_RIGHTS = "it decides who may do what in Argo CD"
+_DRIFT = "differences in the cluster stay as they are"
 _ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
 _CONFIG = "config.openshift.io"
@@ -275,9 +322,11 @@ def _risks(kinds: str, paths: str, test: FieldTest, why: str, below: str = "") -
 
 # What a pod, or whatever has a template of pods, may do: in every object, at any place.
 POD_RISKS: tuple[ObjectRisk, ...] = (
+    # OpenShift forbids escalation where a pod says nothing, so true is more than nothing.
     *_risks("*/*", "privileged allowPrivilegeEscalation", turns(True), _PODS, "** securityContext"),
     *_risks("*/*", "hostNetwork hostPID hostIPC", turns(True), _PODS, "**"),
-    *_risks("*/*", "runAsUser runAsGroup", turns(0), _PODS, "** securityContext"),
+    *_risks("*/*", "runAsUser runAsGroup fsGroup", turns(0), _PODS, "** securityContext"),
+    _risk("*/*", "** securityContext supplementalGroups", _JOINS_ROOT, _PODS),
     _risk("*/*", "** securityContext procMount", turns("Unmasked"), _PODS),
     *_risks("*/*", "runAsNonRoot readOnlyRootFilesystem", leaves(True), _PODS, "** securityContext"),
     _risk("*/*", "** securityContext allowPrivilegeEscalation", leaves(False), _PODS),
@@ -305,10 +354,26 @@ POD_RISKS: tuple[ObjectRisk, ...] = (
     _risk("*/*", "** runtimeClassName", CHANGES, "another runtime may isolate less"),
     _risk("*/*", "** template spec nodeName", COMES, "it runs on a node that no scheduler chose"),
     _risk("*/*", "** adminAccess", turns(True), "it reaches devices that others use"),
+    _risk("*/*", "** shareProcessNamespace", _SET_ON, "its containers reach each other's processes and files"),
+    _risk("*/*", "** hostAliases", _GETS, _NAMES),
+    *_risks("*/*", "nameservers searches", _GETS, _NAMES, "** dnsConfig"),
+    _risk("*/*", "** mountPropagation", turns("Bidirectional"), "its mounts appear on the node"),
+    *_risks("*/*", "nfs iscsi rbd cephfs glusterfs fc quobyte", _GETS, "it mounts storage of another host",
+            "** volumes *"),
+    _risk("*/*", "** annotations k8s.v1.cni.cncf.io/networks", _GETS, "it joins a network that no policy covers"),
+    _risk("*/*", "** gitRepo repository", COMES, "the node runs git for it, as root"),
+    _risk("*/*", "** hostDisk path", COMES, "it is a file of the node"),
+    _risk("*/*", "** annotations openshift.io/required-scc", _STRONG_CONSTRAINT, _CONSTRAINT),
+    *_risks("*/*", "sidecar.istio.io/inject", turns("false"), _MESH_LEFT, "** *"),
+    *_risks("*/*", "linkerd.io/inject", turns("disabled"), _MESH_LEFT, "** annotations"),
+    _risk("*/*", "** annotations traffic.sidecar.istio.io/exclude*", _GETS, _MESH_LEFT),
+    _risk("*/*", "** annotations iam.amazonaws.com/role", COMES, "the cloud takes it for somebody else"),
     _risk("*/*", "** image", IMAGE, "the image is less certain"),
     _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
     _risk("*/*", "** image repository", REGISTRY, "the image is from another registry"),
     _risk("*/*", "** image registry", CHANGES, "the image is from another registry"),
+    *_risks("*/*", "insecureSkipVerify insecureSkipTLSVerify insecureSkipTlsVerify skipTLSVerify skipTlsVerify "
+            "skipVerify tlsSkipVerify insecureTLS disableTLS", _SET_ON, _IMPERSONATED, "**"),
 )  # fmt: skip
 
 OBJECT_RISKS: tuple[ObjectRisk, ...] = (
@@ -329,6 +394,11 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("/Namespace", "admission.gatekeeper.sh/ignore policy.sigstore.dev/exclude", COMES, _UNCHECKED,
             "metadata labels"),
     _risk("/Namespace", "metadata labels policy.sigstore.dev/include", GOES, _UNCHECKED),
+    _risk("/Namespace", "metadata labels", _LEAVES_MESH, _MESH_LEFT),
+    *_risks("/Namespace", "openshift.io/node-selector scheduler.alpha.kubernetes.io/node-selector", CHANGES,
+            "pods may run on other nodes", "metadata annotations"),
+    *_risks("/Namespace", "iam.amazonaws.com/permitted iam.amazonaws.com/allowed-roles", COMES,
+            "pods get other rights in the cloud", "metadata annotations"),
     # Who people are
     _risk("/ConfigMap", "data map*", _GRANTS, _WHO, "kube-system/aws-auth"),
     _risk("/ConfigMap", "data *", COMES, "it decides whom API servers trust",
@@ -339,7 +409,17 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "openshift-config/*"),
     _risk("/ConfigMap", "data *", COMES, "it decides where names lead",
           "kube-system/coredns kube-system/kube-dns openshift-dns/dns-default"),
-    _risk("/ConfigMap", "data *", COMES, "it decides who may do what in Argo CD", "*/argocd-rbac-cm */argocd-cm"),
+    _risk("/ConfigMap", "data *", COMES, _ARGO_RIGHTS,
+          "*/argocd-rbac-cm */argocd-cm */argocd-cmd-params-cm */argocd-ssh-known-hosts-cm */argocd-tls-certs-cm "
+          "*/argocd-gpg-keys-cm"),
+    _risk("argoproj.io/ArgoCD", "spec rbac", COMES, _ARGO_RIGHTS),
+    *_risks("argoproj.io/ArgoCD", "sourceNamespaces", GROWS, _ARGO_RIGHTS, "spec"),
+    _risk("/ConfigMap", "data *", COMES, "nodes take their settings from it",
+          "kube-system/kubelet-config* kube-system/kubeadm-config kube-system/kube-proxy"),
+    _risk("/ConfigMap", "data *", COMES, "nodes that join trust it", "kube-public/cluster-info"),
+    _risk("/ConfigMap", "data mesh", COMES, "it decides what the service mesh checks", "istio-system/istio*"),
+    _risk("/ConfigMap", "data allow-snippet-annotations", turns("true"),
+          "each Ingress may change the configuration of the controller"),
     _risk("/ConfigMap", "data *", COMES, "it decides what Kyverno checks", "kyverno/kyverno"),
     _risk("/Secret", "type", turns("bootstrap.kubernetes.io/token"), "nodes may join with it"),
     _risk("/Secret", "metadata labels argocd.argoproj.io/secret-type", COMES,
@@ -361,6 +441,13 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("certificates.k8s.io/CertificateSigningRequest", "", ADDED, "it requests a certificate for another identity"),
     _risk("certificates.k8s.io/ClusterTrustBundle trust.cert-manager.io/Bundle", "spec", COMES,
           "it decides whose certificates count"),
+    *_risks("cert-manager.io/Certificate cert-manager.io/CertificateRequest", "commonName", _OF_SYSTEM, _WHO, "spec"),
+    _risk("cert-manager.io/Certificate", "spec subject organizations", _OF_SYSTEM, _WHO),
+    *_risks("cert-manager.io/Issuer cert-manager.io/ClusterIssuer", "server caBundle", COMES._replace(of_new=False),
+            _ISSUER, "spec acme"),
+    *_risks("cert-manager.io/Issuer cert-manager.io/ClusterIssuer", "ca vault venafi selfSigned", _OTHER, _ISSUER,
+            "spec"),
+    _risk("policy.cert-manager.io/CertificateRequestPolicy", "spec", COMES, "requests for certificates are approved"),
     _risk("cert-manager.io/Certificate", "spec isCA", turns(True), "it may sign certificates"),
     # Accounts
     *_risks("/ServiceAccount", "eks.amazonaws.com/role-arn iam.gke.io/gcp-service-account "
@@ -370,6 +457,15 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "tokens of people may go there"),
     _risk("cloudcredential.openshift.io/CredentialsRequest", "spec providerSpec", COMES, "it may do more in the cloud"),
     _risk("iam.* *.iam.* iam.services.k8s.aws/*", "spec", COMES, "it changes rights in the cloud"),
+    _risk("*crossplane.io/ProviderConfig *upbound.io/ProviderConfig", "spec credentials", _OTHER,
+          "it works with other rights"),
+    # Secrets
+    _risk("external-secrets.io/SecretStore external-secrets.io/ClusterSecretStore", "spec provider", _OTHER, _SECRETS),
+    _risk("external-secrets.io/ClusterSecretStore", "spec conditions", WIDENS, "other namespaces may use it"),
+    _risk("external-secrets.io/*PushSecret", "spec", COMES, "it copies Secrets to another place"),
+    _risk("secrets.hashicorp.com/VaultConnection", "spec address", _OTHER, _SECRETS),
+    _risk("/Secret", "metadata annotations reflector.v1.k8s.emberstack.com/reflection-*", COMES, _COPIED),
+    _risk("/Secret", "metadata annotations replicator.v1.mittwald.de/replicat*-to*", COMES, _COPIED),
     # Privileges of pods
     *_risks("security.openshift.io/SecurityContextConstraints",
             "allowPrivilegedContainer allowHostNetwork allowHostPorts allowHostPID allowHostIPC "
@@ -424,6 +520,11 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("*kyverno.io/* constraints.gatekeeper.sh/*", "** exclude", COMES, _UNCHECKED),
     _risk("constraints.gatekeeper.sh/*", "spec match", COMES, _UNCHECKED),
     _risk("policy.open-cluster-management.io/Policy", "spec disabled", turns(True), _UNCHECKED),
+    _risk("security-profiles-operator.x-k8s.io/SeccompProfile", "spec defaultAction",
+          weakens(("SCMP_ACT_KILL", "SCMP_ACT_KILL_PROCESS", "SCMP_ACT_KILL_THREAD", "SCMP_ACT_ERRNO", "SCMP_ACT_TRAP"),
+                  "SCMP_ACT_LOG"), _PODS),
+    _risk("security-profiles-operator.x-k8s.io/SeccompProfile", "spec syscalls", _GETS, _PODS),
+    _risk("cilium.io/TracingPolicy cilium.io/TracingPolicyNamespaced", "", REMOVED, _UNCHECKED),
     # API servers and nodes
     _risk("apiregistration.k8s.io/APIService", "", ADDED, "it has a say in what is sent to the API server"),
     _risk("apiregistration.k8s.io/APIService", "spec service", DIFFERS, _ELSEWHERE),
@@ -434,6 +535,13 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "machineconfiguration.openshift.io/ContainerRuntimeConfig machineconfiguration.openshift.io/MachineOSConfig "
           "tuned.openshift.io/Tuned performance.openshift.io/PerformanceProfile "
           "nmstate.io/NodeNetworkConfigurationPolicy", "spec", COMES, _NODES),
+    *_risks("bootstrap.cluster.x-k8s.io/* controlplane.cluster.x-k8s.io/*",
+            "preKubeadmCommands postKubeadmCommands files users preRKE2Commands postRKE2Commands", GROWS, _NODES, "**"),
+    *_risks("machine.openshift.io/*", "ami image iamInstanceProfile userDataSecret serviceAccounts credentialsSecret "
+            "managedIdentity", COMES._replace(of_new=False), _MACHINES, "** value"),
+    *_risks("karpenter.k8s.aws/EC2NodeClass", "userData amiSelectorTerms role instanceProfile",
+            COMES._replace(of_new=False), _MACHINES, "spec"),
+    _risk("hypershift.openshift.io/NodePool", "spec config", GROWS, _NODES),
     _risk("/Node", "spec taints", SHRINKS, "other pods may run there"),
     _risk("/Node", "metadata labels node-role.kubernetes.io/*", DIFFERS, "other pods may run there"),
     _risk(f"{_CONFIG}/APIServer", "spec audit profile",
@@ -445,6 +553,17 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(f"{_CONFIG}/APIServer operator.openshift.io/IngressController", "tlsSecurityProfile", CHANGES,
             "connections may be weaker", "spec"),
     *_risks(f"{_CONFIG}/Proxy", "httpProxy httpsProxy trustedCA", COMES, _ELSEWHERE, "spec"),
+    _risk(f"{_CONFIG}/Scheduler", "spec mastersSchedulable", turns(True), "other pods run beside the control plane"),
+    _risk(f"{_CONFIG}/Project", "spec projectRequestTemplate", COMES, "new projects get other rights and limits"),
+    _risk(f"{_CONFIG}/OperatorHub", "spec disableAllDefaultSources", leaves(True), "the default catalogs return"),
+    _risk(f"{_CONFIG}/OperatorHub", "spec sources * disabled", leaves(True), "a default catalog returns"),
+    _risk("operator.openshift.io/DNS", "spec servers", GROWS, _NAMES),
+    _risk("operator.openshift.io/DNS", "spec upstreamResolvers", COMES, _NAMES),
+    _risk("operator.openshift.io/IngressController", "spec defaultCertificate", COMES, _IMPERSONATED),
+    _risk("operator.openshift.io/IngressController", "spec clientTLS clientCertificatePolicy", leaves("Required"),
+          _UNCHECKED),
+    *_risks("logging.openshift.io/ClusterLogForwarder observability.openshift.io/ClusterLogForwarder", "outputs", _GETS,
+            "logs go somewhere else", "spec"),
     _risk(f"{_CONFIG}/FeatureGate", "spec", COMES, "the cluster gets unsupported features"),
     *_risks(f"{_CONFIG}/ClusterVersion", "upstream overrides", COMES, "the cluster may run something else", "spec"),
     *_risks(f"{_CONFIG}/ClusterVersion", "image", COMES, "the cluster may run something else", "spec desiredUpdate"),
@@ -458,12 +577,19 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(f"operator.openshift.io/ImageContentSourcePolicy {_CONFIG}/ImageContentPolicy {_CONFIG}/ImageDigestMirrorSet "
           f"{_CONFIG}/ImageTagMirrorSet", "** mirrors", GROWS, _MIRROR),
     _risk(f"operator.openshift.io/ImageContentSourcePolicy {_CONFIG}/Image*", "** source", CHANGES, _MIRROR),
-    *_risks(f"{_CONFIG}/Image", "insecureRegistries allowedRegistries", GROWS, _MIRROR, "spec registrySources"),
+    _risk(f"{_CONFIG}/Image*MirrorSet", "** mirrorSourcePolicy", leaves("NeverContactSource"), _MIRROR),
+    *_risks(f"{_CONFIG}/Image", "insecureRegistries allowedRegistries containerRuntimeSearchRegistries", GROWS,
+            _MIRROR, "spec registrySources"),
     *_risks(f"{_CONFIG}/Image", "allowedRegistries", WIDENS, _MIRROR, "spec registrySources"),
     *_risks(f"{_CONFIG}/Image", "blockedRegistries", SHRINKS, _MIRROR, "spec registrySources"),
     *_risks(f"{_CONFIG}/Image", "additionalTrustedCA allowedRegistriesForImport", COMES, _MIRROR, "spec"),
     _risk("image.openshift.io/ImageStream", "spec tags * from name", IMAGE, "the image is less certain"),
     _risk("*/*", "** importPolicy insecure", turns(True), "anybody on the way may answer in its place"),
+    *_risks("pkg.crossplane.io/Provider pkg.crossplane.io/Configuration pkg.crossplane.io/Function", "package", IMAGE,
+            "the package is less certain", "spec"),
+    _risk("pkg.crossplane.io/Provider pkg.crossplane.io/Configuration pkg.crossplane.io/Function", "", ADDED,
+          "its code gets rights of its own"),
+    _risk("helm.openshift.io/*HelmChartRepository", "spec connectionConfig url", _OTHER, _SOURCE),
     _risk("build.openshift.io/BuildConfig", "** uri", CHANGES, "it builds something else"),
     _risk("build.openshift.io/BuildConfig", "** exposeDockerSocket", turns(True), _PODS),
     # Networks
@@ -473,8 +599,25 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(_NETWORK_OF_OTHERS, "spec", DIFFERS, "olmc cannot tell whether it lets more traffic through"),
     _risk("security.istio.io/PeerAuthentication", "", REMOVED, _OPEN),
     _risk("security.istio.io/PeerAuthentication", "** mode",
-          weakens("STRICT", ("PERMISSIVE", "UNSET", ABSENT), "DISABLE"), "connections may be plain"),
-    _risk("networking.istio.io/EnvoyFilter", "spec", COMES, _ELSEWHERE),
+          weakens("STRICT", ("PERMISSIVE", "UNSET", ABSENT), "DISABLE"), _CLEAR),
+    _risk("networking.istio.io/EnvoyFilter extensions.istio.io/WasmPlugin", "spec", COMES, _ELSEWHERE),
+    _risk("networking.istio.io/ServiceEntry", "spec endpoints", GROWS, _ELSEWHERE),
+    _risk("networking.istio.io/DestinationRule", "** tls mode", leaves("ISTIO_MUTUAL", "MUTUAL"), _CLEAR),
+    _risk("networking.istio.io/DestinationRule", "** tls mode", turns("DISABLE"), _CLEAR),
+    *_risks("networking.istio.io/VirtualService gateway.networking.k8s.io/*Route", "mirror mirrors requestMirror",
+            COMES, "copies of requests go somewhere else", "**"),
+    _risk("policy.networking.k8s.io/AdminNetworkPolicy policy.networking.k8s.io/ClusterNetworkPolicy "
+          "*projectcalico.org/GlobalNetworkPolicy", "** action", turns("Allow", "Accept"),
+          "it lets traffic through before other policies count"),
+    _risk("gateway.networking.k8s.io/Gateway", "** namespaces from",
+          weakens("None", ("Same", ABSENT), "Selector", "All"), "routes of other namespaces may join it"),
+    _risk("gateway.networking.k8s.io/Gateway", "** protocol", leaves("HTTPS", "TLS"), _CLEAR),
+    _risk("gateway.networking.k8s.io/Gateway", "** frontendValidation", GOES, _UNCHECKED),
+    *_risks("gateway.networking.k8s.io/ReferenceGrant", "from to", GROWS, "other namespaces may refer to objects here",
+            "spec"),
+    _risk("gateway.networking.k8s.io/BackendTLSPolicy", "", REMOVED, _CLEAR),
+    _risk("networking.k8s.io/IngressClass", "metadata annotations ingressclass.kubernetes.io/is-default-class",
+          turns("true"), "Ingresses that name no class get its controller"),
     _risk("discovery.k8s.io/EndpointSlice", "endpoints", GROWS, _ELSEWHERE),
     _risk("/Endpoints", "subsets", GROWS, _ELSEWHERE),
     _risk("/Service", "spec type", _EXPOSES, _OUTSIDE),
@@ -483,17 +626,22 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/Service", "spec selector", GOES, _ELSEWHERE),
     _risk("/Service", "spec loadBalancerSourceRanges", WIDENS, _OUTSIDE),
     _risk("/Service", "metadata annotations service.beta.kubernetes.io/*internal", leaves("true"), _OUTSIDE),
+    _risk("/Service", "metadata annotations service.beta.kubernetes.io/aws-load-balancer-scheme",
+          FieldTest(turns("internet-facing").holds), _OUTSIDE),
+    _risk("/Service", "metadata annotations networking.gke.io/load-balancer-type", leaves("Internal"), _OUTSIDE),
+    _risk("networking.k8s.io/Ingress", "metadata annotations alb.ingress.kubernetes.io/scheme",
+          FieldTest(turns("internet-facing").holds), _OUTSIDE),
     _risk("networking.k8s.io/Ingress", "metadata annotations nginx.ingress.kubernetes.io/*-snippet", COMES,
           "it changes the configuration of the controller"),
     *_risks("networking.k8s.io/Ingress", "nginx.ingress.kubernetes.io/auth-* nginx.ingress.kubernetes.io/whitelist-* "
             "nginx.ingress.kubernetes.io/allowlist-*", CHANGES, _OUTSIDE, "metadata annotations"),
-    _risk("networking.k8s.io/Ingress", "spec tls", SHRINKS, "connections may be plain"),
+    _risk("networking.k8s.io/Ingress", "spec tls", SHRINKS, _CLEAR),
     _risk("route.openshift.io/Route", "metadata annotations haproxy.router.openshift.io/ip_*list", CHANGES, _OUTSIDE),
-    _risk("route.openshift.io/Route", "spec tls", GOES, "connections may be plain"),
+    _risk("route.openshift.io/Route", "spec tls", GOES, _CLEAR),
     _risk("route.openshift.io/Route", "spec tls termination", weakens("passthrough", "reencrypt", "edge"),
-          "connections may be plain"),
+          _CLEAR),
     _risk("route.openshift.io/Route", "spec tls insecureEdgeTerminationPolicy", turns("Allow"),
-          "connections may be plain"),
+          _CLEAR),
     *_risks("operator.openshift.io/IngressController", "namespaceOwnership wildcardPolicy",
             turns("InterNamespaceAllowed", "WildcardsAllowed"), "it takes traffic of others", "spec routeAdmission"),
     _risk(f"{_CONFIG}/Network", "spec externalIP", COMES, _ELSEWHERE),
@@ -511,6 +659,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/PersistentVolume", "spec claimRef", CHANGES, "another claim gets it"),
     _risk("storage.k8s.io/StorageClass", "metadata annotations storageclass.*kubernetes.io/is-default-class",
           turns("true"), "claims that name no class get its volumes"),
+    _risk("storage.k8s.io/StorageClass", "parameters *encrypted", leaves("true"), "volumes are stored plain"),
     _risk("storage.k8s.io/StorageClass", "mountOptions", SHRINKS, "its volumes may do more"),
     _risk("storage.k8s.io/CSIDriver", "spec tokenRequests", GROWS, "it gets tokens of accounts"),
     _risk("storage.k8s.io/CSIDriver", "spec volumeLifecycleModes", _GETS_EPHEMERAL, "pods may name its volumes"),
@@ -523,6 +672,11 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
     _risk(_ARGO, "** targetRevision", _UNPINNED,
           "the tag may move at any time"),
+    *_risks(_ARGO, "ignoreDifferences ignoreApplicationDifferences", _GETS, _DRIFT, "**"),
+    _risk(_ARGO, "** syncPolicy managedNamespaceMetadata", COMES._replace(of_new=False),
+          "it decides the labels of a namespace, and with them its pod security"),
+    _risk(_ARGO, "** syncPolicy syncOptions", _CHECKS_OPTIONS, _UNCHECKED),
+    _risk(_ARGO, "** automated selfHeal", leaves(True), _DRIFT),
     *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
             "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
     *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
@@ -533,6 +687,14 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "serviceAccountName", CHANGES,
             "it is applied with other rights", "spec"),
     _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "spec kubeConfig", COMES, "it is applied somewhere else"),
+    _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "spec suspend", turns(True), f"Flux applies nothing; {_DRIFT}"),
+    _risk(f"{_FLUX}/Kustomization", "spec prune", leaves(True), "removed objects stay in the cluster"),
+    _risk(f"{_FLUX}/Kustomization", "spec force", _SET_ON, "Flux deletes objects to replace them"),
+    *_risks(f"{_FLUX}/HelmRelease", "disableSchemaValidation disableOpenAPIValidation", _SET_ON, _UNCHECKED, "**"),
+    _risk(f"{_FLUX}/HelmRelease", "spec driftDetection mode", weakens("enabled", "warn", ("disabled", ABSENT)), _DRIFT),
+    _risk(f"{_FLUX}/HelmRelease", "** verify", GOES, _UNCHECKED),
+    _risk("image.toolkit.fluxcd.io/ImagePolicy", "spec", COMES._replace(of_new=False), "Flux chooses other images"),
+    _risk("image.toolkit.fluxcd.io/ImageUpdateAutomation", "spec", COMES, "Flux writes into a repository"),
     *_risks("source.toolkit.fluxcd.io/*", "url endpoint bucketName", CHANGES, _SOURCE, "spec"),
     *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, _UNCHECKED, "spec"),
     _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), "anybody on the way may answer in its place"),
@@ -545,6 +707,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
             "it comes before other catalogs", "spec"),
     _risk("operators.coreos.com/CatalogSource", "spec grpcPodConfig securityContextConfig", leaves("restricted"),
           _PODS),
+    _risk("operators.coreos.com/OperatorGroup", "spec upgradeStrategy", turns("TechPreviewUnsafeFailForward"),
+          "OLM upgrades operators that fail"),
     _risk("operators.coreos.com/OperatorGroup", "spec serviceAccountName", CHANGES, "OLM installs with other rights"),
 )  # fmt: skip
 
@@ -555,6 +719,12 @@ def _scc_rank(strategy: Any) -> int:
     if kind == "MustRunAsNonRoot":
         return 1
     return 2 if kind == "RunAsAny" else 0
+
+
+def _is_in_mesh(labels: Any) -> bool:
+    """Tell whether the labels of a namespace put its pods into a service mesh."""
+    given = mapping(labels if labels is not ABSENT else {})
+    return any(_is_set(given.get(label)) and wanted in ("", given[label]) for label, wanted in _MESH)
 
 
 def _is_pinned(revision: Any) -> bool:
@@ -569,16 +739,28 @@ def _checks(validations: Any) -> frozenset[str]:
 def _checks_less(old: Any, new: Any) -> bool:
     """Tell whether constraints of a policy match less than before: fewer rules, more exceptions, narrower selectors."""
     was, now = mapping(old if old is not ABSENT else {}), mapping(new if new is not ABSENT else {})
-    if _items(was.get("resourceRules")) - _items(now.get("resourceRules")) and now.get("resourceRules"):
+    if now.get("matchPolicy") == "Exact" != was.get("matchPolicy"):
         return True
-    if (now.get("resourceRules") and not was.get("resourceRules")) or _items(now.get("excludeResourceRules")) - _items(
-        was.get("excludeResourceRules")
-    ):
-        return True
-    if was.get("matchPolicy") != now.get("matchPolicy") and now.get("matchPolicy") == "Exact":
+    rules, excepted = ([mappings(side.get(field)) for side in (was, now)] for field in _MATCHED)
+    # Without rules it checks all that its policy checks.
+    is_less = bool(rules[1]) and (not rules[0] or _match_less(*rules))
+    if is_less or _match_less(excepted[1], excepted[0]):
         return True
     return any(
         not _selects_as_much(was.get(field), now.get(field)) for field in ("namespaceSelector", "objectSelector")
+    )
+
+
+_MATCHED = ("resourceRules", "excludeResourceRules")
+
+
+def _match_less(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether rules of a policy leave out requests that the old ones match."""
+    left = [rule for rule in old if rule not in new]
+    names = any(rule.get("resourceNames") for rule in (*left, *(rule for rule in new if rule not in old)))
+    # By default requests in other versions match as well.
+    return bool(left) and (
+        names or match_more(*([decode_admission_rule(rule) for rule in side] for side in (left, new)))
     )
 
 
@@ -600,7 +782,10 @@ _GRADED = frozenset(
 def _policy(value: Any) -> Any:
     """Keep what a policy checks, without the fields that have rows of their own or that nothing depends on."""
     if isinstance(value, Mapping):
-        return {key: _policy(below) for key, below in value.items() if key not in _GRADED}
+        kept = {key: _policy(below) for key, below in value.items() if key not in _GRADED}
+        if isinstance(kept.get("validate"), dict):
+            kept["validate"] = {key: below for key, below in kept["validate"].items() if key != "message"}
+        return kept
     return list(map(_policy, value)) if isinstance(value, list) else value
 
 
@@ -609,163 +794,3 @@ def _keeps(before: Any, after: Any) -> bool:
     old, new = (_policy(spec) if isinstance(spec, Mapping) else {} for spec in (before, after))
     left = [{key: value for key, value in spec.items() if key != "rules"} for spec in (old, new)]
     return left[0] == left[1] and _items(old.get("rules")) <= _items(new.get("rules"))
-
-
-class _Index(NamedTuple):
-    """The rows for a kind by the last step of their paths, those whose last step is a pattern, and those for objects
-    as a whole."""
-
-    by_step: Mapping[str, tuple[ObjectRisk, ...]]
-    patterns: tuple[ObjectRisk, ...]
-    of_objects: tuple[ObjectRisk, ...]
-
-    def ending_in(self, step: str | ListItem) -> tuple[ObjectRisk, ...]:
-        """List the rows whose path may end with a step."""
-        return (*self.by_step.get(step, ()), *self.patterns) if isinstance(step, str) else self.patterns
-
-
-@lru_cache(maxsize=4_096)
-def _index(group: str, kind: str) -> _Index:
-    """Index the rows for a kind."""
-    rows = [row for row in OBJECT_RISKS if any(_is_kind(pattern, group, kind) for pattern in row.kinds)]
-    by_step: dict[str, tuple[ObjectRisk, ...]] = {}
-    for row in rows:
-        if row.path and "*" not in row.path[-1]:
-            by_step[row.path[-1]] = (*by_step.get(row.path[-1], ()), row)
-    patterns = tuple(row for row in rows if row.path and "*" in row.path[-1])
-    return _Index(by_step, patterns, tuple(row for row in rows if not row.path))
-
-
-def _is_kind(pattern: str, group: str, kind: str) -> bool:
-    wanted, slash, wanted_kind = pattern.rpartition("/")
-    return fnmatchcase(group, wanted if slash else pattern) and fnmatchcase(kind, wanted_kind if slash else "*")
-
-
-def _is_named(row: ObjectRisk, known: ObjectKey) -> bool:
-    return not row.names or any(fnmatchcase(f"{known.namespace}/{known.name}", name) for name in row.names)
-
-
-def risks_of_added(known: ObjectKey, obj: KubernetesObject) -> tuple[FoundRisk, ...]:
-    """Find the risks of an object that only the new side has."""
-    return tuple(_found(known, Delta((), ABSENT, obj), is_new=True))
-
-
-def risks_of_removed(known: ObjectKey) -> tuple[FoundRisk, ...]:
-    """Find the risks of the removal of an object."""
-    rows = _index(known.group, known.kind).of_objects
-    return tuple(FoundRisk((), ABSENT, row.why) for row in rows if row.test is REMOVED and _is_named(row, known))
-
-
-def risks_of_change(
-    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta
-) -> tuple[FoundRisk, ...]:
-    """Find the risks of one difference between two objects."""
-    index = _index(known.group, known.kind)
-    above = (delta.path[:length] for length in range(1, len(delta.path)))
-    of_whole = (
-        FoundRisk(delta.path, delta.new, row.why)
-        for path in above
-        for row in index.ending_in(path[-1])
-        if _is_named(row, known) and _matches(row.path, path) and row.test.holds(_at(old, path), _at(new, path))
-    )
-    return (*of_whole, *_found(known, delta, is_new=False))
-
-
-def risks_of_delta(known: ObjectKey, delta: Delta) -> tuple[FoundRisk, ...]:
-    """Find the risks of a difference by itself, without what only the whole objects tell."""
-    return tuple(_found(known, delta, is_new=False))
-
-
-def pod_dangers(path: Path, value: Any) -> Iterator[FoundRisk]:
-    """Find what in a part of a pod lets it do more than others, where all of that part is new."""
-    return _found(_ANY_POD, Delta(path, ABSENT, value), is_new=True)
-
-
-def is_loosened(delta: Delta) -> bool:
-    """Tell whether a difference in a part of a pod lets it do more than before."""
-    return next(_found(_ANY_POD, delta, is_new=False), None) is not None
-
-
-_ANY_POD = ObjectKey("", "Pod", "", "")
-
-
-def _found(known: ObjectKey, delta: Delta, *, is_new: bool) -> Iterator[FoundRisk]:
-    index = _index(known.group, known.kind)
-    for place in islice(_places(delta), _MOST_PLACES):
-        for row in index.ending_in(place.path[-1]) if place.path else index.of_objects:
-            if (
-                (row.test.of_new or not is_new)
-                and _is_named(row, known)
-                and _matches(row.path, place.path)
-                and not (place.new is ABSENT and _goes_with_its_owner(row, delta.path, place.path))
-                and row.test.holds(place.old, place.new)
-            ):
-                yield FoundRisk(place.path, place.new, row.why)
-
-
-def _goes_with_its_owner(row: ObjectRisk, removed: Path, path: Path) -> bool:
-    """Tell whether a setting of a pod goes because the container, or whatever else it is about, does."""
-    if row.path[:1] != ("**",) or len(path) == len(removed):
-        return False
-    return "securityContext" not in removed and removed[-1:] != ("annotations",)
-
-
-def _matches(pattern: Sequence[str], path: Path) -> bool:
-    if pattern[:1] == ("**",):
-        pattern = pattern[1:]
-        path = path[max(0, len(path) - len(pattern)) :]
-    return len(pattern) == len(path) and all(map(_is_step, pattern, path))
-
-
-def _is_step(pattern: str, step: str | ListItem) -> bool:
-    if isinstance(step, ListItem):
-        return pattern == "*"
-    return pattern == step or ("*" in pattern and fnmatchcase(step, pattern))
-
-
-def _places(delta: Delta) -> Iterator[Delta]:
-    """List a difference and everything below it that is on one side only."""
-    waiting = [delta]
-    while waiting:
-        place = waiting.pop()
-        yield place
-        below: list[Delta] = []
-        if place.old is ABSENT or type(place.old) is not type(place.new):
-            below += (Delta((*place.path, step), ABSENT, value) for step, value in _below(place.new))
-        if place.new is ABSENT:
-            below += (Delta((*place.path, step), value, ABSENT) for step, value in _below(place.old))
-        waiting += reversed(below)  # in the order in which the fields are written
-
-
-def _below(value: Any) -> Iterator[tuple[str | ListItem, Any]]:
-    if isinstance(value, Mapping):
-        yield from ((str(key), below) for key, below in value.items())
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            if isinstance(item, Mapping):
-                yield ListItem(text(item.get("name")) or str(item.get("containerPort") or number)), item
-
-
-def _at(obj: Any, path: Path) -> Any:
-    """Look a path up in an object; items of lists by the name that paths have for them."""
-    for step in path:
-        if isinstance(step, ListItem):
-            items = mappings(obj)
-            obj = next((item for item in items if text(item.get("name")) == step.name), ABSENT)
-        else:
-            obj = obj.get(step, ABSENT) if isinstance(obj, Mapping) else ABSENT
-        if obj is ABSENT or obj is None:
-            return ABSENT
-    return obj
-
-
-def explained(found: Sequence[FoundRisk], path: Path = ()) -> tuple[str, ...]:
-    """Write risks as texts, each reason once; a place below `path` is named with its value."""
-    reasons: dict[str, list[str]] = {}
-    for risk in found:
-        places = reasons.setdefault(risk.why, [])
-        if risk.path != path:
-            value = risk.value if isinstance(risk.value, str) else json.dumps(risk.value, default=str)
-            place = path_text(risk.path)
-            places.append(place if isinstance(risk.value, Mapping) else f"{place}: {value}")
-    return tuple(f"{', '.join(places)}: {why}" if places else why for why, places in reasons.items())

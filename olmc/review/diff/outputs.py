@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -420,15 +420,11 @@ def _markdown_section(section: ReviewSection, weight: float) -> Section:
     title = f"{name} ({len(section.changes)})"
     is_open = section.topic in _MARKS or len(section.changes) <= _OPEN_UP_TO
     head, end = (f"\n#### {title}\n\n", "") if is_open else details(f"<b>{title}</b>")
-    groups = line_groups(section.changes)
-    ranks = {place: rank for rank, place in enumerate(by_turns(groups))}
-    return Section(head, tuple(
-        Group(
-            tuple(Item(_item(line), line.total, ranks[number, at]) for at, line in enumerate(group.lines)),
-            f"- {code(heading(group.objects))}\n",
-        )
-        for number, group in enumerate(groups)
-    ), "- … and {} more, left out\n", end, weight, name)  # fmt: skip
+    groups = document_groups(
+        line_groups(section.changes),
+        lambda group: (f"- {code(heading(group.objects))}\n", [(_item(line), "") for line in group.lines]),
+    )
+    return Section(head, groups, "- … and {} more, left out\n", end, weight, name)
 
 
 def _item(line: ChangeLine) -> str:
@@ -436,7 +432,23 @@ def _item(line: ChangeLine) -> str:
     return f"  - {sign} {marked(line.message)}\n"
 
 
-def by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
+def document_groups(
+    groups: Sequence[LineGroup], texts: Callable[[LineGroup], tuple[str, Sequence[tuple[str, str]]]]
+) -> tuple[Group, ...]:
+    """Return the groups of a document's section; `texts` gives the head of a group, and of each of its lines the text
+    below the head and the text of the line alone."""
+    ranks = {place: rank for rank, place in enumerate(_by_turns(groups))}
+
+    def written(number: int, group: LineGroup) -> Group:
+        head, lines = texts(group)
+        shown = zip(group.lines, lines, strict=True)
+        items = (Item(text, line.total, ranks[number, at], alone) for at, (line, (text, alone)) in enumerate(shown))
+        return Group(tuple(items), head)
+
+    return tuple(written(number, group) for number, group in enumerate(groups))
+
+
+def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
     """Group and line of all lines: of each kind of object, and of each level of permissions, one after the other, so
     that many of one hide no other; the most dangerous first."""
     alike: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -445,17 +457,6 @@ def by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
             alike.setdefault((-line.level, group.objects[0].kind), []).append((number, at))
     in_order = (alike[key] for key in sorted(alike, key=lambda key: key[0]))
     return [place for turn in zip_longest(*in_order) for place in turn if place is not None]
-
-
-def chosen_lines(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
-    """The groups with those of their lines that are at some places."""
-    lines: dict[int, list[int]] = {}
-    for number, line in sorted(places):
-        lines.setdefault(number, []).append(line)
-    return tuple(
-        groups[number]._replace(lines=tuple(groups[number].lines[line] for line in kept))
-        for number, kept in lines.items()
-    )
 
 
 def marked(message: Message) -> str:

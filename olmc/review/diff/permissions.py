@@ -42,6 +42,8 @@ from olmc.review.rbac.subjects import DEFAULT_NAMESPACE, Permissions, SourceRule
 
 # The ServiceAccounts of operators: which takes the place of which, and which belong together.
 
+ANYBODY = frozenset(("system:anonymous", "system:unauthenticated"))
+"""The user and the group of requests that say nothing about who sends them."""
 _PERMISSIONS = ("permissions", "clusterPermissions")
 
 
@@ -347,6 +349,17 @@ class Rights(NamedTuple):
             names.update(dict.fromkeys(f"has {role}" for role in self.new.roles[holder] if role not in had))
         return tuple(names)
 
+    def held(self, subject: ObjectKey, least: Level) -> tuple[str, ...]:
+        """List the dangers, from a level on, of what somebody might do on the old side."""
+        levels: dict[str, Level] = {}
+        for holder in (holder for holder in self.old.rules if holder.subject == subject):
+            namespace = None if holder.scope == WHERE_BOUND else holder.scope
+            for rule in self.old.granted(holder):
+                for risk in risks_of(rule, namespace):
+                    levels[risk.name] = max(risk.level(namespace), levels.get(risk.name, Level.NONE))
+        names = sorted((name for name in levels if levels[name] >= least), key=lambda name: (-levels[name], name))
+        return tuple(f"{name} ({levels[name]})" for name in names)
+
 
 def subject_of_account(namespace: str, name: str) -> ObjectKey:
     """Name a ServiceAccount as a holder of permissions."""
@@ -472,8 +485,16 @@ def _risks(holder: ScopedSubject, rule: PolicyRule) -> tuple[tuple[str, ...], Le
     """The risks of a rule by name; that admins may do anything with an operator's objects is how OLM wants it."""
     namespace = None if holder.scope == WHERE_BOUND else holder.scope
     names = tuple(risk.name for risk in risks_of(rule, namespace))
+    if holder.subject.name in ANYBODY and not _is_public(rule):
+        return (*names, "open to anybody"), max(level_of(rule, namespace), Level.MEDIUM)
     is_admin = (holder.subject.kind, holder.subject.name) == ("ClusterRole", "admin")
     return tuple(name for name in names if not (is_admin and name == "every verb")), level_of(rule, namespace)
+
+
+def _is_public(rule: PolicyRule) -> bool:
+    """Tell whether a rule is about URLs that hold nothing of users, or questions about oneself."""
+    is_plain = all(verb in ("get", "head") for verb in rule.verbs) and not any(url == ANY for url in rule.urls)
+    return (bool(rule.urls) and is_plain) or set(rule.groups) <= {"authorization.k8s.io", "authentication.k8s.io"}
 
 
 class MatrixRow(NamedTuple):

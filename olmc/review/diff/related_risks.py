@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.selectors import is_empty, matches
+from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import RBAC, KubernetesObject, labels_of, mapping, mappings, object_key, spec_of, text, texts
-from olmc.review.diff.crd_kinds import DiffChange
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    OLM_V1_GROUP,
+    POLICY_GROUP,
+    RBAC,
+    KubernetesObject,
+    labels_of,
+    mapping,
+    mappings,
+    object_key,
+    spec_of,
+    text,
+    texts,
+)
+from olmc.review.diff.crd_kinds import DiffChange, plain
 from olmc.review.diff.matching import Pair
-from olmc.review.diff.object_kinds import risky_field_changed, risky_object_added
+from olmc.review.diff.object_kinds import embedded_risk, risky_field_changed, risky_object_added
 from olmc.review.rbac.risks import Level, level_of
 
 _ADMISSION, _NETWORKING = "admissionregistration.k8s.io", "networking.k8s.io"
 _NAME = "kubernetes.io/metadata.name"
 _AGGREGATE = "/aggregate-to-"
 _USER_ROLES = ("admin", "edit", "view")
+_COMPILED = (OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP)
 _OF_OLM = "olm.opgroup.permissions/"
 
 
@@ -44,6 +60,39 @@ def related_changes(
             yield from _opened(pair, old)
         elif (pair.identity.group, pair.identity.kind) == (RBAC, "ClusterRole"):
             yield from _aggregated(pair, new)
+
+
+def embedded_changes(
+    pairs: Iterable[Pair],
+    compare: Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]],
+) -> Iterator[DiffChange]:
+    """Report the risks of objects that others have in them, for a tool to apply: templates, works for other clusters.
+
+    `compare` lists the changes of objects. Objects of OLM and policies are compared by what comes of them.
+    """
+    for pair in pairs:
+        if pair.new is None or pair.old is pair.new or pair.identity.group in _COMPILED:
+            continue
+        now = _embedded(pair.new)
+        for change in compare(_embedded(pair.old or {}), now) if now else ():
+            if change.severity >= Severity.FAILURE:
+                yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
+
+
+def _embedded(obj: KubernetesObject) -> list[KubernetesObject]:
+    """List the objects in an object, without those that are in them."""
+    found: list[KubernetesObject] = []
+    waiting: list[Any] = list(obj.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if is_object(value) and isinstance(value.get("metadata"), dict):
+                found.append(value)
+            else:
+                waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found
 
 
 def _selectors(objects: Iterable[KubernetesObject]) -> _Selectors:

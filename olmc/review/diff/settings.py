@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from olmc.compiler.load.build_files import BuildFile
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
-from olmc.compiler.load.files import IGNORE_FILE, ignore_lines, scan_workspace
+from olmc.compiler.load.files import IGNORE_FILE, ScannedFolder, ignore_lines, scan_workspace
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
-from olmc.compiler.model.workspace import Bundle, LeftOut, Reason
+from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Reason
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
@@ -316,6 +316,24 @@ def workspace_side(
         installing[account] = (*installing.get(account, ()), *rules)
     requested = {object_key(m.object): m.object for m in workspace.extensions}
     return side._replace(served=served, requested=requested, installing=installing)
+
+
+def repository_side(
+    name: str, root: Path, inputs: Inputs, counts: Callable[[str], bool], known: ScannedFolder | None
+) -> Side:
+    """A repository as a side without objects: its settings, and the files on which results of tools depend and which
+    are not among its `inputs`.
+
+    `counts` says of the path of a file whether it concerns what is compiled, `known` is an earlier scan.
+    """
+    config = read_config(root, Report())
+    accepted = with_subjects(root, collect_suppressions(root, config, sorted(inputs.files - inputs.content)))
+    builds, deciders = tool_files(root, inputs, {}, known)
+    builds = {path: file for path, file in builds.items() if counts(path)}
+    decide = (one for one in deciders.digests if counts(one.path) or (one.lead and counts(one.lead)))
+    deciders = deciders._replace(digests={one: deciders.digests[one] for one in decide})
+    patterns = tuple(filter(_is_pattern, ignore_lines(root)))
+    return Side(name, (), settings=SideSettings(config, patterns, tuple(accepted), builds, deciders))
 
 
 def _has_only_kept(made: SettledCompilation) -> bool:

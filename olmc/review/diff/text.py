@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from olmc.compiler.output.messages import Paint, clean, in_black, in_color, shares
+from olmc.compiler.output.document import Document, Section, as_whole, within
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import RISK, SEVERITY_WORDS, Message, UntrustedText, common_start, plain
 from olmc.review.diff.outputs import (
+    ChangeLine,
     LineGroup,
     ReviewSection,
-    by_turns,
-    chosen_lines,
+    document_groups,
     folded_text,
     heading,
     line_groups,
@@ -27,8 +28,8 @@ from olmc.review.diff.outputs import (
 MOST_LINES, WIDTH = 60, 160
 """How much of a review stands on a terminal, unless all is asked for."""
 _NAME_WIDTH, _SIDE_WIDTH, _ITEM_WIDTH = 44, 40, 24
-_FRAME, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 3, 5, 6, 5
-"""How many lines a section needs beside its changes (an empty one, the heading, what is left out), and with them."""
+_HEAD_HEIGHT, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 2, 5, 6, 5
+"""How many lines the verdict needs, and a section: an empty one, the heading, what is left out, and two more."""
 _WEIGHTS = {"breaking": 12, "risk": 8}
 _MOST_KINDS = 4
 _ENDLESS = 1 << 62
@@ -46,15 +47,17 @@ class _Line(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """How long lines are, how many there are, and how many values a list has (None: all)."""
+    """How long lines are (long ones go on below if `is_wrapped`), how many there are, and how many values a list has
+    (None: all)."""
 
     width: int
     lines: int
     values: int | None
+    is_wrapped: bool = False
 
 
 _SCREEN = _Shape(WIDTH, MOST_LINES, _FEW_VALUES)
-_WRAPPED = _Shape(_ENDLESS, _ENDLESS, _FEW_VALUES)
+_SHORT = _Shape(_ENDLESS, _ENDLESS, _FEW_VALUES)
 _WHOLE = _Shape(_ENDLESS, _ENDLESS, None)
 
 
@@ -65,11 +68,15 @@ def as_text(difference: Difference, *, color: bool = False, everything: bool = F
     """
     paint = in_color if color else in_black
     if everything:
-        lines = list(_lines(difference, _WHOLE))
-    else:
-        lines = [row for line in _lines(difference, _WRAPPED) for row in _rows(line)]
-        lines = lines if len(lines) <= MOST_LINES else list(_lines(difference, _SCREEN))
-    return "".join(f"{_painted(line, paint)}\n" for line in lines)
+        return as_whole(_document(difference, _WHOLE, paint))
+    text = as_whole(_document(difference, _SHORT._replace(is_wrapped=True), paint))
+    if _count_lines(text) <= MOST_LINES:
+        return text
+    return within(_document(difference, _SCREEN, paint), MOST_LINES, _count_lines)
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n")
 
 
 def _rows(line: _Line) -> Iterator[_Line]:
@@ -94,17 +101,23 @@ def _painted(line: _Line, paint: Paint) -> str:
     return f"{text}  " + paint(f"[{line.severity}]", "ERROR" if line.severity == "breaking" else "WARNING")
 
 
-def _lines(difference: Difference, shape: _Shape) -> Iterator[_Line]:
+def _written(line: _Line, shape: _Shape, paint: Paint) -> str:
+    rows = _rows(line) if shape.is_wrapped else [line]
+    return "".join(f"{_painted(row, paint)}\n" for row in rows)
+
+
+def _document(difference: Difference, shape: _Shape, paint: Paint) -> Document:
     sides = _sides(difference, shape)
     name = subject(difference) or sides
     start = f"{name}: {verdict(difference, WIDTH - len(name) - 2)}"
-    yield _Line(_fit(start, shape), "bold")
+    lines = [_Line(_fit(start, shape), "bold")]
     counts = summary(difference)
     counts = "" if start.endswith((counts, f"({counts})")) else counts
     parts = [part for part in (counts, sides if name != sides else "", folded_text(difference)) if part]
     if parts:
-        yield _Line(_fit(f"({'; '.join(parts)})", shape), "faint")
-    yield from _sections(difference, shape._replace(lines=shape.lines - 2))
+        lines.append(_Line(_fit(f"({'; '.join(parts)})", shape), "faint"))
+    head = "".join(_written(line, shape, paint) for line in lines)
+    return Document(head, tuple(_sections(difference, shape, paint)))
 
 
 def _fit(line: str, shape: _Shape) -> str:
@@ -119,74 +132,40 @@ def _sides(difference: Difference, shape: _Shape) -> str:
     return " → ".join(names)
 
 
-class _Section(NamedTuple):
-    """A section with its lines by object, and how many lines of text each object takes."""
-
-    section: ReviewSection
-    groups: tuple[LineGroup, ...]
-
-
-def review_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+def review_lines(difference: Difference, paint: Paint) -> list[str]:
     """All changes, in sections, each below an empty line."""
-    return (_painted(line, paint) for line in _sections(difference, _WRAPPED))
+    text = as_whole(Document("", tuple(_sections(difference, _SHORT, paint))))
+    return text.removesuffix("\n").split("\n") if text else []
 
 
-def _sections(difference: Difference, shape: _Shape) -> Iterator[_Line]:
-    """The sections with all changes, or the gravest of them in as many lines as there may be.
+def _sections(difference: Difference, shape: _Shape, paint: Paint) -> Iterator[Section]:
+    """Yield the sections; those beyond the number for which there is space are one line."""
 
-    What is left out is counted by kind. The graver a section is, the more of the space it gets.
-    """
-    sections = [
-        _Section(section, tuple(line_groups(section.changes, shape.values)))
-        for section in review_sections(difference.changes)
-    ]
-    further = sections[shape.lines // _LEAST_HEIGHT :]
-    sections = sections[: len(sections) - len(further)]
-    needs = [sum(map(_height, section.groups)) for section in sections]
-    space = shape.lines - _FRAME * len(sections) - 2 * bool(further)
-    weights = [_WEIGHTS.get(section.section.topic, 1) for section in sections]
-    given = [max(1, share) for share in shares(needs, weights, space)]
-    # What rounding leaves goes to the gravest section that needs it.
-    spare = space - sum(given)
-    for section, need, share in zip(sections, needs, given, strict=True):
-        more = max(0, min(need - share, spare))
-        spare -= more
-        yield _Line("")
-        yield _Line(section.section.heading, "bold")
-        kept = section.groups if need <= share + more else _gravest(section.groups, share + more)
-        for group in kept:
-            yield from _group_lines(group, shape)
-        if kept != section.groups:
-            yield _Line(_fit(_left_out(section, kept), shape), "faint")
-    if further:
-        named = ", ".join(f"{len(section.section.changes)} in {section.section.heading}" for section in further)
-        yield _Line("")
-        yield _Line(_fit(f"Further sections: {named}; --all and -o html have them", shape), "faint")
+    def written(text: str, style: str) -> str:
+        return _written(_Line(_fit(text, shape), style), shape, paint)
+
+    sections = review_sections(difference.changes)
+    most = (shape.lines - _HEAD_HEIGHT) // _LEAST_HEIGHT
+    for section in sections[:most]:
+        groups = document_groups(
+            line_groups(section.changes, shape.values), lambda group: _group_lines(group, shape, paint)
+        )
+        weight = _WEIGHTS.get(section.topic, 1)
+        yield Section(
+            f"\n{written(section.heading, 'bold')}", groups, written(_left_out(section), "faint"), weight=weight
+        )
+    if further := sections[most:]:
+        named = ", ".join(f"{len(section.changes)} in {section.heading}" for section in further)
+        yield Section(f"\n{written(f'Further sections: {named}; --all and -o html have them', 'faint')}")
 
 
-def _height(group: LineGroup) -> int:
-    return 1 if len(group.lines) == 1 else len(group.lines) + 1
-
-
-def _gravest(groups: Sequence[LineGroup], space: int) -> tuple[LineGroup, ...]:
-    """As many lines as there is space for, of each kind of object in turn."""
-    kept: list[tuple[int, int]] = []
-    for place in by_turns(groups):
-        chosen = chosen_lines(groups, [*kept, place])
-        if sum(map(_height, chosen)) > space:
-            break
-        kept.append(place)
-    return chosen_lines(groups, kept)
-
-
-def _left_out(section: _Section, kept: Iterable[LineGroup]) -> str:
-    """How many changes of a section are not shown, by kind."""
-    shown = sum(line.total for group in kept for line in group.lines)
-    kinds = Counter(change.kind.name for change in section.section.changes)
+def _left_out(section: ReviewSection) -> str:
+    """The line for the changes of a section that are not shown, with a place for their number, by kind."""
+    kinds = Counter(change.kind.name for change in section.changes)
     named = [f"{count} × {_words(kind)}" for kind, count in kinds.most_common(_MOST_KINDS)]
     more = ["other kinds"] if len(kinds) > _MOST_KINDS else []
-    total = len(section.section.changes)
-    return f"  … and {total - shown} more of {total} (--all and -o html have them): {', '.join((*named, *more))}"
+    total = len(section.changes)
+    return f"  … and {{}} more of {total} (--all and -o html have them): {', '.join((*named, *more))}"
 
 
 def _words(kind: str) -> str:
@@ -194,18 +173,29 @@ def _words(kind: str) -> str:
     return _CAPITAL.sub(" ", kind).lower()
 
 
-def _group_lines(group: LineGroup, shape: _Shape) -> Iterator[_Line]:
-    """An object with its lines below it, or before the only one."""
-    severities = [SEVERITY_WORDS[line.severity] if line.severity >= RISK else "" for line in group.lines]
-    tags = [len(_painted(_Line("", "", severity), in_black)) for severity in severities]
-    alone = len(group.lines) == 1
-    needed = len(plain(group.lines[0].message)) + tags[0] if alone else 0
-    name = _name(group, max(shape.width - len("  : + ") - needed, _NAME_WIDTH))
-    if not alone:
-        yield _Line(f"  {name}")
-    for line, severity, tag in zip(group.lines, severities, tags, strict=True):
-        start = f"  {name}: {line.type} " if alone else f"    {line.type} "
-        yield _Line(f"{start}{_fitted(line.message, shape.width - len(start) - tag)}", "", severity)
+def _group_lines(group: LineGroup, shape: _Shape, paint: Paint) -> tuple[str, list[tuple[str, str]]]:
+    """An object, and its lines: as they stand below it, and as each stands alone, behind the object."""
+
+    def written(start: str, line: ChangeLine) -> str:
+        space = shape.width - len(f"{start}+ {_tag(line)}")
+        text = f"{start}{line.type} {_fitted(line.message, space)}"
+        return _written(_Line(text, "", _severity(line)), shape, paint)
+
+    def alone(line: ChangeLine) -> str:
+        space = shape.width - len(f"  : + {plain(line.message)}{_tag(line)}")
+        return written(f"  {_name(group, max(space, _NAME_WIDTH))}: ", line)
+
+    name = _name(group, max(shape.width - len("  : + "), _NAME_WIDTH))
+    lines = [(written("    ", line), alone(line)) for line in group.lines]
+    return _written(_Line(f"  {name}"), shape, paint), lines
+
+
+def _severity(line: ChangeLine) -> str:
+    return SEVERITY_WORDS[line.severity] if line.severity >= RISK else ""
+
+
+def _tag(line: ChangeLine) -> str:
+    return _painted(_Line("", "", _severity(line)), in_black)
 
 
 def _name(group: LineGroup, space: int) -> str:

@@ -201,8 +201,10 @@ def _subscribed(package: str, channel: str, source: str, approval: str, starting
 def subscription_changed(field: str, old: str, new: str) -> Judgement:
     """Another channel, catalog, approval or starting version; "" for none."""
     # From then on upgrades come without anybody looking at them.
-    severity = RISK if (field, old) == ("installPlanApproval", "Manual") else CHANGE
-    return severity, (f"{field}: ", *changed(old or "none", new or "none"))
+    moves = field in ("source", "sourceNamespace")
+    severity = RISK if moves or (field, old) == ("installPlanApproval", "Manual") else CHANGE
+    effect = "; the operator comes from another catalog" * moves
+    return severity, (f"{field}: ", *changed(old or "none", new or "none"), effect)
 
 
 @change_kind("TargetsChanged", ChangeGroup.VERSIONS, CHANGED)

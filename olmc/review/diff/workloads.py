@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
-from olmc.compiler.olm.facts import account_of_pod
+from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, account_of_pod
+from olmc.k8s.api.image_references import registry_of
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -45,10 +46,10 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
-from olmc.review.diff.matching import Pair, written_path
+from olmc.review.diff.matching import Pair, with_template, written_path
 from olmc.review.diff.noise import Makers, image_of
+from olmc.review.diff.object_grades import explained, is_loosened, places, pod_dangers, risks_of_delta
 from olmc.review.diff.object_kinds import field_changed, risky_field_changed
-from olmc.review.diff.object_risks import explained, is_loosened, pod_dangers, risks_of_delta
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.permissions import Rights, subject_of_account
 
@@ -86,16 +87,18 @@ def hook_changed(path: str, old: object, new: object) -> Judgement:
 _POD = ("spec", "template", "spec")
 _HOST = ("hostNetwork", "hostPID", "hostIPC")
 _SECURITY = frozenset(("securityContext", "hostPath", "hostPort", "hostUsers", "automountServiceAccountToken", *_HOST))
-# Lists that may come and go as a whole, by what their items are known by.
-_LISTS: Mapping[str, str] = {"containers": "name", "initContainers": "name", "volumes": "name", "ports": "name"}
+# Lists that may come and go as a whole.
+_LISTS = frozenset(("containers", "initContainers", "ephemeralContainers", "volumes", "ports"))
 _ACCOUNT = ("serviceAccountName", "serviceAccount")
 
 
-def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:
+def workload_changes(
+    identity: ObjectKey, differences: Iterable[Delta], new: KubernetesObject
+) -> Iterator[DiffChange]:  # fmt: skip
     """The differences of a workload and its predecessor, each as the change that it is."""
     for delta in differences:
         for part in _items(delta):
-            yield from _changes(identity, part)
+            yield from _changes(identity, part, pod_of(new))
 
 
 def account_of(workload: KubernetesObject) -> str:
@@ -111,6 +114,68 @@ def account_changes(
     if was != now:
         before, after = (subject_of_account(identity.namespace, name) for name in (was, now))
         yield kinds.account_changed(identity, was, now, rights().gained(before, after))
+
+
+def account_changes_within(identity: ObjectKey, delta: Delta, rights: Callable[[], Rights]) -> Iterator[DiffChange]:
+    """Whether an object that is no workload by its kind runs pods as somebody who may do more than the one before."""
+    for place in places(delta):
+        was, now = ("" if value is ABSENT else text(value) for value in (place.old, place.new))
+        if place.path[-1:] and place.path[-1] in _ACCOUNT and now and now != was:
+            before, after = (subject_of_account(identity.namespace, name or DEFAULT_ACCOUNT) for name in (was, now))
+            gained = rights().gained(before, after)
+            if gained:
+                yield kinds.account_changed(identity, was or DEFAULT_ACCOUNT, now, gained)
+
+
+def pod_power_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
+    """What the pods of a workload may do more by settings that count only together."""
+    before, after = pod_of(old), pod_of(new)
+    if _has_token(after) and not _has_token(before) and after.get("automountServiceAccountToken") is False:
+        why = "it gets a token of its account"
+        yield risky_field_changed(identity, "volumes", ABSENT, "serviceAccountToken", (why,))
+    writable = _node_folders(after, is_writable=True) & _node_folders(before, is_writable=False)
+    for container, folder in sorted(writable - _node_folders(before, is_writable=True)):
+        place = path_text(("containers", ListItem(container), "volumeMounts", "readOnly"))
+        yield risky_field_changed(identity, place, True, ABSENT, (f"it may write to {folder} of the node",))
+    users = [{text(each.get("name")): _user(pod, each) for each in _all_containers(pod)} for pod in (before, after)]
+    for container in sorted(users[0].keys() & users[1].keys()):
+        (was, was_checked), (now, is_checked) = users[0][container], users[1][container]
+        if was and now is None and not was_checked and not is_checked:
+            place = path_text(("containers", ListItem(container), "securityContext", "runAsUser"))
+            yield risky_field_changed(identity, place, was, ABSENT, ("its image may run it as root",))
+
+
+def _all_containers(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [container for field, _ in _CONTAINERS for container in mappings(pod.get(field))]
+
+
+def _has_token(pod: Mapping[str, Any]) -> bool:
+    """Whether pods get a token for the API server."""
+    projected = (mapping(volume.get("projected")) for volume in mappings(pod.get("volumes")))
+    sources = (source for each in projected for source in mappings(each.get("sources")))
+    given = [mapping(source["serviceAccountToken"]) for source in sources if source.get("serviceAccountToken")]
+    return pod.get("automountServiceAccountToken") is not False or any(not token.get("audience") for token in given)
+
+
+def _node_folders(pod: Mapping[str, Any], *, is_writable: bool) -> frozenset[tuple[str, str]]:
+    """The folders of the node that containers mount, each with the container."""
+    paths = {text(v.get("name")): text(mapping(v.get("hostPath")).get("path")) for v in mappings(pod.get("volumes"))}
+    return frozenset(
+        (text(container.get("name")), path)
+        for container in _all_containers(pod)
+        for mount in mappings(container.get("volumeMounts"))
+        if (path := paths.get(text(mount.get("name")))) and (mount.get("readOnly") is not True) is is_writable
+    )
+
+
+def _user(pod: Mapping[str, Any], container: Mapping[str, Any]) -> tuple[Any, bool]:
+    """The user that a container runs as, None where its image decides, and whether Kubernetes refuses root."""
+    contexts = [mapping(each.get("securityContext")) for each in (container, pod)]
+    user, checked = (
+        next((context[field] for context in contexts if context.get(field) is not None), None)
+        for field in ("runAsUser", "runAsNonRoot")
+    )
+    return user, checked is True
 
 
 def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
@@ -144,11 +209,11 @@ def _items(delta: Delta) -> Iterator[Delta]:
         yield Delta(place, ABSENT, item) if is_new else Delta(place, item, ABSENT)
 
 
-def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
+def _changes(identity: ObjectKey, delta: Delta, pod: Mapping[str, Any]) -> Iterator[DiffChange]:
     path = delta.path
     inside = path[len(_POD) :] if path[: len(_POD)] == _POD else ()
     match inside:
-        case ("containers" | "initContainers" as field, ListItem(name)):
+        case ("containers" | "initContainers" | "ephemeralContainers" as field, ListItem(name)):
             yield _container(identity, name, field == "initContainers", delta)
         case ("containers" | "initContainers", ListItem(name), "env", ListItem(variable)):
             yield kinds.environment_changed(identity, name, variable, _value(delta.old), _value(delta.new))
@@ -167,7 +232,7 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case (field,) if field in _ACCOUNT:
             return  # reported by account_changes
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
-            yield from _security(identity, delta)
+            yield from _security(identity, delta, pod)
         case _:
             found, place = risks_of_delta(identity, delta), _below_pod(identity, path)
             if found:
@@ -182,13 +247,31 @@ def _container(identity: ObjectKey, name: str, init: bool, delta: Delta) -> Diff
     return kinds.container_added(identity, name, init, tuple(_dangers(mapping(delta.new))))
 
 
-def _security(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
+def _security(identity: ObjectKey, delta: Delta, pod: Mapping[str, Any]) -> Iterator[DiffChange]:
     for leaf in _leaves(delta):
         # Of a volume or a port that comes or goes only the part that is on the node concerns security.
         if not _hosts(delta) or {"hostPath", "hostPort"} & {step for step in leaf.path if isinstance(step, str)}:
-            yield kinds.security_changed(
-                identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, is_loosened(leaf)
-            )
+            loosened = is_loosened(leaf) and not _is_given_elsewhere(leaf, pod)
+            yield kinds.security_changed(identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, loosened)
+
+
+_CONTEXT = "securityContext"
+
+
+def _is_given_elsewhere(leaf: Delta, pod: Mapping[str, Any]) -> bool:
+    """Whether a pod still has a setting that it gave a container and now gives all, or the other way round."""
+    inside = leaf.path[len(_POD) :]
+    if leaf.new is not ABSENT or _CONTEXT not in inside:
+        return False
+    at = inside.index(_CONTEXT)
+    holders = _all_containers(pod) if at == 0 else [pod]
+    return bool(holders) and all(_value_at(holder, inside[at:]) == leaf.old for holder in holders)
+
+
+def _value_at(holder: Any, path: Path) -> Any:
+    for step in path:
+        holder = mapping(holder).get(step, ABSENT) if isinstance(step, str) else ABSENT
+    return holder
 
 
 def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
@@ -297,14 +380,29 @@ def _is_olms(known: ObjectKey, reference: Mapping[str, Any], makers: Makers) -> 
     return known not in makers.manifests or any(key in makers.objects for key in there)
 
 
+_CONTAINERS = (
+    ("initContainers", "init container"), ("containers", "container"), ("ephemeralContainers", "ephemeral container"),
+)  # fmt: skip
 _CATALOG_IMAGES = {
     (OLM_GROUP, "CatalogSource"): ("spec", "image"),
     (EXTENSIONS_V1.partition("/")[0], "ClusterCatalog"): ("spec", "source", "image", "ref"),
 }
 
 
-def image_changes(pair: Pair) -> Iterator[DiffChange]:
-    """How the images of an object and its predecessor differ."""
+def registries_of(objects: Iterable[KubernetesObject]) -> frozenset[str]:
+    """The registries of all images that objects name."""
+    return frozenset(registry_of(image) for obj in objects for image in images_of(with_template(obj)).values())
+
+
+def _is_foreign(place: str, image: str, registries: Callable[[], Collection[str]] | None) -> bool:
+    """Whether a container that joins others has an image from a registry that none came from before."""
+    runs = place.startswith(tuple(word for _, word in _CONTAINERS))
+    return registries is not None and runs and registry_of(image) not in registries()
+
+
+def image_changes(pair: Pair, registries: Callable[[], Collection[str]] | None = None) -> Iterator[DiffChange]:
+    """How the images of an object and its predecessor differ; `registries` are those of all images of the old side,
+    where another one is a risk."""
     old, new = images_of(pair.old), images_of(pair.new)
     moved: dict[tuple[str, str], list[str]] = {}
     if pair.identity.kind == CSV:
@@ -312,13 +410,14 @@ def image_changes(pair: Pair) -> Iterator[DiffChange]:
     for place in dict.fromkeys((*old, *new)):
         before, after = old.get(place), new.get(place)
         if before is None:
-            yield kinds.image_added(pair.identity, place, after or "")
+            foreign = _is_foreign(place, after or "", registries)
+            yield kinds.image_added(pair.identity, place, after or "", foreign)
         elif after is None:
             yield kinds.image_removed(pair.identity, place, before)
         elif before != after:
             moved.setdefault((before, after), []).append(place)
-    for (before, after), places in moved.items():
-        yield kinds.image_changed(pair.identity, tuple(places), before, after)
+    for (before, after), at in moved.items():
+        yield kinds.image_changed(pair.identity, tuple(at), before, after)
 
 
 def _with_new_names(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
@@ -374,7 +473,7 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
         return {f"related image {text(image.get('name'))}": text(image.get("image")) for image in related}
     catalog = _catalog_image(obj)
     images = {"catalog": catalog} if catalog else {}
-    for field, word in (("initContainers", "init container"), ("containers", "container")):
+    for field, word in _CONTAINERS:
         for container in mappings(pod_of(obj).get(field)):
             if text(container.get("image")):
                 images[f"{word} {text(container.get('name'))}"] = text(container["image"])

@@ -20,7 +20,7 @@ from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
 from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, without_version
-from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, RuleTag, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
@@ -131,7 +131,7 @@ def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -
     is_told = any(each.fails for each in found)
     failures = (
         each for each in diagnostics
-        if each.severity is Severity.FAILURE or RuleTag.OPERATORS_UNSEEN in each.tags
+        if each.is_open or RuleTag.OPERATORS_UNSEEN in each.tags
     )  # fmt: skip
     return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from textwrap import wrap
 
+from olmc.compiler.output.document import templates
 from olmc.compiler.output.messages import clean
 from olmc.compiler.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.k8s.diagnostics import join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.resources import template_text
 from olmc.review.graph.catalogs import MARKS, Arrow, Cell, ChannelRow, Mark
 from olmc.review.graph.upgrade_graph import UpgradeGraph
 
@@ -246,8 +246,6 @@ def as_svg(
 
     Where it `is_narrow` the legend stays within what the narrowest windows show, however wide the picture is.
     """
-    from jinja2 import Environment, StrictUndefined  # takes long to import
-
     remarks = [line for text in _remarks(graph, drawn, problem) for line in _wrapped(clean(text))]
     top = MARGIN + 22 + _LINE_HEIGHT * (1 + len(remarks)) + 8
     # The remarks come first: how much space they take decides where the picture begins.
@@ -255,20 +253,22 @@ def as_svg(
     width = max(picture.width, _NARROW if is_narrow else _LEAST_WIDTH)
     samples = tuple(_legend(drawn, min(width, _NARROW) if is_narrow else width, picture.height + 30))
     height = (samples[-1].y if samples else picture.height) + 26
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    template = environment.from_string(template_text("graph.svg.j2"))
-    return template.render(
-        package=clean(graph.package),
-        subtitle=_subtitle(graph, catalog),
-        remarks=remarks,
-        picture=picture,
-        samples=samples,
-        kinds=[kind for kind in EDGE_KINDS if any(line.kind == kind for line in picture.lines)],
-        width=round(width),
-        height=round(height),
-        margin=MARGIN,
-        box_height=BOX_HEIGHT,
-        line_height=_LINE_HEIGHT,
+    return (
+        templates()
+        .get_template("graph.svg.j2")
+        .render(
+            package=clean(graph.package),
+            subtitle=_subtitle(graph, catalog),
+            remarks=remarks,
+            picture=picture,
+            samples=samples,
+            kinds=[kind for kind in EDGE_KINDS if any(line.kind == kind for line in picture.lines)],
+            width=round(width),
+            height=round(height),
+            margin=MARGIN,
+            box_height=BOX_HEIGHT,
+            line_height=_LINE_HEIGHT,
+        )
     )
 
 

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
 Action = Literal["create", "change", "prune", "delete"]
 
 _NOISE = frozenset({LAST_APPLIED})
+_EXTENSIONS = EXTENSIONS_V1.partition("/")[0]
 
 
 class AppliedChange(NamedTuple):
@@ -124,11 +125,7 @@ def applied_changes(
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
     # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
-    served = {
-        one.identity: one.object
-        for one in rendered
-        if one.identity.group in (OLM_GROUP, EXTENSIONS_V1.partition("/")[0])
-    }
+    served = {one.identity: one.object for one in rendered if one.identity.group in (OLM_GROUP, _EXTENSIONS)}
     changes += _written(state, after.objects, manifests, served)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
@@ -160,7 +157,9 @@ def _written(
 ) -> Iterator[AppliedChange]:  # fmt: skip
     for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
         if key not in state.objects:
-            yield AppliedChange("create", key)
+            # The API server rejects an object of OLM v1 that does not follow: no controller removes one.
+            if key in served or key.group != _EXTENSIONS:
+                yield AppliedChange("create", key)
             continue
         was, now = _compared(state.objects[key].object), _compared(after[key].object)
         # The server stores one version of an object, whichever version of the API the manifest is written in.
@@ -652,10 +651,15 @@ class Plan(NamedTuple):
         return not (self.applied or self.installs or self.extensions or self.difference.changes)
 
     @property
+    def has_unknown(self) -> bool:
+        """Whether something happens, and leaves an operator that is unknown for want of content: that is a risk."""
+        return not self.is_empty and any(operator.outcome == "unknown" for operator in self.operators)
+
+    @property
     def fails(self) -> bool:
         """Whether something happens, and leaves an operator that fails or is stuck, or an object that is refused."""
         failing = any(operator.outcome in ("failing", FAILED_BEFORE) for operator in self.operators)
-        return not self.is_empty and (failing or bool(self.problems))
+        return not self.is_empty and (failing or any(each.severity is Severity.FAILURE for each in self.problems))
 
 
 def compare_with_state(
@@ -669,7 +673,7 @@ def compare_with_state(
     removed = {change.key for change in applied if change.action in ("prune", "delete")}
     operators = tuple(_with_causes(operator_outcomes(state, settled, removed, proposed), diagnoses))
     # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
-    problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
+    problems = tuple(d for d in diagnostics if d.is_open)
     cluster = settled.cluster
     tasks = (
         *tasks_of(TaskContext(applied, installs, operators, problems, cluster, state, tuple(diagnoses))),

@@ -16,7 +16,7 @@ from olmc.compiler.olm.facts import is_copy_by_metadata, package_of, properties_
 from olmc.compiler.olm.naming import BLOCKED_REASON, MAXIMUM, Release, maximum_of_values
 from olmc.compiler.output.document import code, code_cell, table_head, table_row
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned
+from olmc.compiler.output.text import aligned, fitting
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, present_of
 from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
@@ -492,7 +492,10 @@ def as_text(plan: PlatformPlan, *, color: bool = False, verbose: bool = False) -
     paint = in_color if color else in_black
     lines = [paint(headline(plan), "bold")]
     if plan.operators:
-        lines += ["", *aligned([_COLUMNS, *map(_cells, plan.operators)]).splitlines()]
+        rows = [_cells(operator) for operator in plan.operators]
+        short = aligned([_COLUMNS[:-1], *(row[:-1] for row in rows)])
+        causes = ["" if row[-1] == "-" else row[-1] for row in rows]
+        lines += ["", *fitting(aligned([_COLUMNS, *rows]), short, causes)]
     for heading, body in _sections(plan, verbose):
         lines += ["", paint(heading, "bold"), *(f"  {line}" for line in body)]
     return "".join(f"{line}\n" for line in lines)

@@ -65,7 +65,7 @@ _CONFIG = "config.openshift.io"
 _OAUTH = "oauth.openshift.io"
 
 # Of OpenShift's constraints those that allow neither root nor anything of the node, and the one that allows root alone.
-_MILD_CONSTRAINTS = "nonroot nonroot-v2 restricted restricted-v2 restricted-v3"
+MILD_CONSTRAINTS = ("nonroot", "nonroot-v2", "restricted", "restricted-v2", "restricted-v3")
 _ROOT = "anyuid"
 _ANY_USER, _NODE = "run as any user, root included", "use directories, the network, ports and namespaces of the node"
 CONSTRAINT_POWERS: Mapping[str, str] = {
@@ -168,7 +168,7 @@ RISKS: tuple[Risk, ...] = (
           "May have the tokens of people who log in sent to itself.", named=True),
     _risk("privileged pods", _HIGH, _MEDIUM, "use", _SCC, "securitycontextconstraints",
           "May start pods with the privileges that these constraints allow, up to those of the node.", named=True,
-          harmless=f"{_MILD_CONSTRAINTS} {_ROOT}"),
+          harmless=" ".join((*MILD_CONSTRAINTS, _ROOT))),
     _risk("pods as root", _MEDIUM, _MEDIUM, "use", _SCC, "securitycontextconstraints",
           "May start pods that run as any user, root included.", named=True, only=_ROOT),
     _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION, _VALIDATING,

@@ -9,15 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.facts import EXTENSION, is_copy, original_of, owner_csvs, owner_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.output.directory import file_name, link_below, put
+from olmc.compiler.output.document import page_parts, templates
 from olmc.compiler.output.messages import clean
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.diagnostics import Diagnostic, Severity
@@ -39,7 +37,7 @@ from olmc.k8s.objects import (
 )
 from olmc.resources import template_text
 from olmc.review.diagnose.engine import with_diagnoses
-from olmc.review.diff.html import PageLink, channel_picture, policy_hash
+from olmc.review.diff.html import PageLink, channel_picture
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.workloads import images_of
 from olmc.review.explain.extensions import extension_states
@@ -51,8 +49,6 @@ from olmc.review.rbac.who_can import in_words, where
 from olmc.targets.v1.permissions import cluster_catalog
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
     from olmc.review.diagnose.diagnosis import Diagnosis
 
@@ -513,9 +509,12 @@ OPERATORS = "operators"
 
 def pages(overview: Overview, plan: Callable[[Sequence[PageLink]], str] | None = None) -> dict[str, str]:
     """The pages by their paths; `plan` makes a page of its own with links to the others, if a change is planned."""
-    environment = _environment()
+    # What a terminal or a page would execute is made visible.
+    environment = templates(finalize=lambda value: clean(value) if type(value) is str else value)
+    style, script = (template_text(f"report/report.{name}").strip() for name in ("css", "js"))
     navigation = list(_navigation(overview, plan is not None))
     values: dict[str, Any] = {
+        **page_parts(style, script),
         "name": overview.name,
         "overview": overview,
         "navigation": navigation,
@@ -532,23 +531,6 @@ def pages(overview: Overview, plan: Callable[[Sequence[PageLink]], str] | None =
         path = f"{OPERATORS}/{page.slug}.html"
         made[path] = written("operator", path, page=page, facts=list(_facts(page)), sections=list(_sections(page)))
     return made | ({PLAN: plan(navigation)} if plan is not None else {})
-
-
-def _environment() -> Environment:
-    # What comes from the input is escaped by the templates, and what a terminal or a page would execute is made
-    # visible.
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
-        loader=FunctionLoader(template_text),
-        finalize=lambda value: clean(value) if type(value) is str else value,
-    )  # fmt: skip
-    style = template_text("base.css") + template_text("report/report.css").strip()
-    script = template_text("report/report.js").strip()
-    environment.globals |= {
-        "style": Markup(style), "script": Markup(script),
-        "style_hash": policy_hash(style), "script_hash": policy_hash(script),
-    }  # fmt: skip
-    return environment
 
 
 def _navigation(overview: Overview, with_plan: bool) -> Iterator[PageLink]:

@@ -13,6 +13,7 @@ from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Su
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.olm.facts import owner_csvs
+from olmc.compiler.olm.naming import COMPONENT_PREFIX
 from olmc.compiler.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.compiler.resolver.upgrade_path import upgrades
 from olmc.compiler.results import InstallDecision, OperatorResult
@@ -96,10 +97,28 @@ def _from_install(judged: InstallDecision) -> Iterator[ObjectKey]:
         yield key._replace(namespace=judged.content.namespace)
 
 
-def labelled(objects: Sequence[Rendered], labels: Labels, keys: frozenset[str]) -> list[Rendered]:
-    """The objects with the component keys that they get; Deployments and APIServices have those of their CSV."""
+def labelled(
+    objects: Sequence[Rendered], labels: Labels, keys: frozenset[str], stored: Mapping[ObjectKey, KubernetesObject]
+) -> list[Rendered]:
+    """The objects with the component keys that they get; Deployments and APIServices have those of their CSV.
+
+    `stored` are the objects of the cluster before: one keeps a key whose Operator is pruned.
+    """
     csvs = {found.identity: _keys_of(found, labels, keys) for found in objects if found.identity.kind == CSV_KIND}
-    return [_with_keys(found, _keys_of(found, labels, keys) | _from_owner(found, csvs)) for found in objects]
+    marks = {found.identity: _component_keys(found.object) for found in objects if found.identity.kind == CSV_KIND}
+    return [
+        _with_keys(
+            found,
+            _keys_of(found, labels, keys)
+            | _from_owner(found, csvs)
+            | (_component_keys(stored.get(found.identity, {})) & _from_owner(found, marks)),
+        )
+        for found in objects
+    ]
+
+
+def _component_keys(obj: KubernetesObject) -> frozenset[str]:
+    return frozenset(key for key in labels_of(obj) if key.startswith(COMPONENT_PREFIX))
 
 
 def _keys_of(found: Rendered, labels: Labels, keys: frozenset[str]) -> frozenset[str]:

@@ -361,7 +361,8 @@ def rewriting(
         ]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         earlier = [_rendered(each.object, each.source, "R-INSTALL-11") for each in found.earlier]
-        mine = labelled([*kept, *installs, *earlier], found.labels, frozenset(keys))
+        stored = {key: each.object for key, each in options.state.objects.items()} if options.state is not None else {}
+        mine = labelled([*kept, *installs, *earlier], found.labels, frozenset(keys), stored)
         homes = {name: copy.home for name, copy in world.cluster.copies.items()}
         mine = without_copies(mine, keys, homes)
         seen = [_with_crd_status(each, world.cluster) for each in mine]
