@@ -11,14 +11,15 @@ from olmc.compiler.output.document import (
     Group,
     Item,
     Section,
+    aligned,
     code,
     code_cell,
+    fitting,
     table_head,
     table_row,
     within,
 )
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned, fitting
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
