@@ -338,7 +338,7 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
             return BAD_INPUT
         if not place.is_dir():
             wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
-        before = repository_at(place) or now._replace(root=place, entries=())
+        before = repository_at(place) or Repository(place, scan_workspace(place).folder, ())
         planned = plan_repository(request, before, now)
     if opts.output == "json":
         say(repository_json(planned), out=True)

@@ -38,6 +38,7 @@ from olmc.compiler.transition.deletion import (
     named,
     pruned,
 )
+from olmc.k8s.api.restmapper import plural_kind
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -199,7 +200,7 @@ def _without_marks_of_others(was: KubernetesObject, now: KubernetesObject, appli
 def counted(keys: Iterable[ObjectKey]) -> str:
     """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
     kinds = Counter(key.kind for key in keys)
-    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
+    return ", ".join(f"{count} {plural_kind(kind) if count > 1 else kind}" for kind, count in sorted(kinds.items()))
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from olmc.compiler.output.document import (
     Item,
     Section,
     aligned,
+    as_whole,
     code,
     code_cell,
     fitting,
@@ -89,7 +90,6 @@ _COLUMNS = 80 - 2
 """How wide the table is at most, which is indented."""
 DRIFT = "Drift: differences between the cluster and the expected state before the change"
 _ABOVE = f"see “{HEADINGS[1]}”"
-_ENDLESS = 1 << 62
 # How a row ends that names the first of several causes.
 _MORE = regex(r" \(and \d+ more\)$")
 _WORD = regex(r"[\w.-]+")
@@ -322,7 +322,7 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
 
     It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
     """
-    short = within(_document(referring(plan, front_sections(plan)[1])), _ENDLESS)
+    short = as_whole(_document(referring(plan, front_sections(plan)[1])))
     # Of a plan that is cut, no line may refer to another.
     return short if len(short) <= limit else within(_document(plan), limit)
 
