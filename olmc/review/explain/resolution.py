@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.facts import package_of, real_csvs
-from olmc.compiler.output.text import aligned
+from olmc.compiler.output.document import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import HeldUpgrade, reasons
 from olmc.compiler.resolver.rounds import ResolutionRound

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from olmc.compiler.output.document import WIDTH, aligned, paragraph
 from olmc.compiler.output.messages import clean
-from olmc.compiler.output.text import WIDTH, aligned, paragraph
 from olmc.compiler.rules.rulebook import SpecRule, named_in, spec_rules
 from olmc.k8s.lean import NamedTuple, regex
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
@@ -11,8 +12,8 @@ from olmc.compiler.model.cluster import APPROVAL, Cluster, CsvState, NamespacedN
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
+from olmc.compiler.output.document import aligned
 from olmc.compiler.output.messages import Paint, QueryError, clean, in_black, in_color, not_found
-from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.diagnose import group_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
@@ -402,8 +403,6 @@ def _style_of(each: OperatorStatus) -> str:
 
 def _quoted(word: str) -> str:
     """A word as a shell reads it."""
-    import shlex  # for rows with a problem
-
     return shlex.quote(word)
 
 
