@@ -21,6 +21,8 @@ from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+_AT_TOP = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+"""The pages that stand above docs/."""
 _WIDTH = 84  # what fits beside the two columns of a page
 
 
@@ -36,11 +38,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    made = {
-        "index.md": (PROJECT / "README.md").read_text(encoding="utf-8"),
-        "commands.md": "".join(_commands()),
-        "schemas.md": "".join(_schemas()),
-    }
+    made = {"commands.md": "".join(_commands()), "schemas.md": "".join(_schemas())}
+    made |= {path: (PROJECT / name).read_text(encoding="utf-8") for name, path in _AT_TOP.items()}
     made |= {f"schemas/{path.name}": path.read_text(encoding="utf-8") for path in _schema_files()}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
@@ -49,7 +48,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with links that lead somewhere on the site, or into the source."""
-    folder = "" if page.file.src_uri == "index.md" else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
+    is_at_top = page.file.src_uri in _AT_TOP.values()
+    folder = "" if is_at_top else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
     here = posixpath.dirname(page.file.src_uri)
     if page.file.src_uri == "index.md" and config.site_url:  # which the README has for package indexes
         markdown = markdown.replace(f"]({config.site_url}", "](docs/")
@@ -57,9 +57,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     def moved(link: re.Match[str]) -> str:
         text, anchor = link["text"], link["anchor"] or ""
         target = posixpath.normpath(posixpath.join(folder, link["target"]))
-        inside = "index.md" if target == "README.md" else target.removeprefix("docs/")
+        inside = _AT_TOP.get(target, target.removeprefix("docs/"))
         if files.get_file_from_path(inside) is not None and (
-            target.startswith(("docs/", "schemas/")) or inside == "index.md"
+            target.startswith(("docs/", "schemas/")) or target in _AT_TOP
         ):
             return f"[{text}]({posixpath.relpath(inside, here or '.')}{anchor})"
         source = config.extra.get("source")

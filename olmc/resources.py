@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent
-_DOCS = "https://olmc.dev/docs"
-REPOSITORY = "https://olmc.dev/olmc.git"
+SITE = "https://olmc.dev"
+"""Where the project publishes its docs and its repository."""
+_DOCS = f"{SITE}/docs"
+REPOSITORY = f"{SITE}/olmc.git"
 """The address to clone olmc from."""
 
 

@@ -213,7 +213,9 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
 def diagnostics_text(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
     """What `tell` prints."""
     listed = list(seen_from(folder_from_here(root), diagnostics))
-    return as_text(listed, least=least, color=True) + _aside(listed, least)
+    # What leaves an operator unknown stands where failures do: a reader has to know it as well.
+    shown = [each for each in listed if each.severity >= least or (each.is_open and least <= Severity.FAILURE)]
+    return as_text(shown, least=Severity.INFO, color=True) + _aside(listed, least)
 
 
 def tell_aside(diagnostics: Iterable[Diagnostic], *, least: Severity) -> None:

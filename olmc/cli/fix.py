@@ -115,7 +115,7 @@ def _published(done: Compilation, changes: Sequence[FileChange]) -> Iterator[str
 
 def _failures(done: Compilation) -> Sequence[Diagnostic]:
     """What fails, in a compilation whose causes olmc has no diagnosis of."""
-    return [each for each in done.diagnostics if each.severity is Severity.FAILURE]
+    return [each for each in done.diagnostics if each.is_open]
 
 
 def _agreed(remedy: Remedy) -> bool:

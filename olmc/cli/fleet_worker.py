@@ -163,6 +163,7 @@ def _plan(given: _Given) -> dict[str, Any]:
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
+    gravity = "risk" if plan.has_unknown and gravity in ("none", "change") else gravity
     gravity = "failing" if plan.fails else gravity
     return {
         "headline": outcome(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
@@ -205,7 +206,7 @@ def _status(given: _Given) -> dict[str, Any]:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
     table = as_table(found, color=True)
-    gravity = "failing" if failing else "failure" if done.findings else "none"
+    gravity = "failing" if failing else "failure" if done.findings else "warning" if unknown else "none"
     return {
         "headline": headline, "gravity": gravity, "text": table,
         "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),

@@ -24,6 +24,7 @@ from olmc.cli.options import (
     fields_of,
     fixed_of,
     inputs_of,
+    is_any_broken,
     no_remedies_option,
     olm_version_option,
     options_of,
@@ -70,10 +71,11 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
       olmc why beacon.v1.2.0                            why is this version (not) installed?
       olmc why beacon                                   everything about a package
 
-    Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
+    Exit codes: 0 it exists and works, or is unknown for want of content, 1 it is missing or fails, 2 nothing has this
+    name, 3 input that can't be compiled.
     """
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
-    from olmc.review.explain.missing import PRESENT, as_data, as_text
+    from olmc.review.explain.missing import PRESENT, UNKNOWN, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
     from olmc.review.explain.status import ExplainContext
 
@@ -102,7 +104,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         say(json_text(as_data(opts.target, answers)), out=True)
     else:
         say(as_text(answers), nl=False, out=True)
-    raise SystemExit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)
+    raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
 
 
 class StatusOptions(NamedTuple):
@@ -185,14 +187,15 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         for controller in sorted({operator.controller for _, operator in found} - {""}):
             say(f"OLM v1 as in operator-controller {controller_text(controller)}")
     for one, several in zip(inputs, by_input, strict=True):
-        for made, settled, cluster, _ in several:
-            if cluster is not None:
+        for made, settled, part in several:
+            if part is not None:
                 continue  # olmc check reports each finding about a repository once
             tell_left_out(one.root, made)
             folder = "" if one.is_staged else folder_from_here(one.root)
             rows = operators(settled, made.operators, extension_rows(made))
             say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
-    findings = any(each.compilation.findings for each in done if each.cluster is None)
+    findings = any(each.compilation.findings for each in done if each.part is None)
+    findings |= is_any_broken(each.part for each in done)
     raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
 
 
@@ -214,7 +217,9 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
     from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, dict[str, str]] = {}
-    for made, settled, cluster, folders in compiled:
+    for one in compiled:
+        made, settled, cluster = one.compilation, one.settled, one.cluster
+        folders = one.part.subscribed_in if one.part is not None else {}
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
         found = diagnose(scene_of(made))

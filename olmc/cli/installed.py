@@ -19,11 +19,13 @@ from olmc.cli.options import (
     compiled,
     fields_of,
     fixed_of,
+    is_any_broken,
     is_given,
     olm_version_option,
     options_of,
     output_option,
     tell_idle,
+    tell_left_entries,
     timings_of,
 )
 from olmc.compiler.load.request import CompileRequest
@@ -268,6 +270,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
         return migrated(request, "descoped" if to == "descoped" else "operators", config)
 
     of_clusters = [part for part in parts if part is not None]
+    tell_left_entries(of_clusters)
     if of_clusters:
         from olmc.review.migrate.repository import migrate_repository
 
@@ -285,7 +288,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
         raise SystemExit(BAD_INPUT)
     if steps or dry_run:
         say(script if steps else as_patch(done.changes), nl=False, out=True)
-    raise SystemExit(FINDINGS if done.unfinished else DONE)
+    raise SystemExit(FINDINGS if done.unfinished or is_any_broken(parts) else DONE)
 
 
 def _write(root: Path, changes: Sequence[FileChange]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olmc.cli.console import (
@@ -461,6 +460,19 @@ def cluster_parts(ctx: click.Context, path: Path, fields: dict[str, Any]) -> tup
     return build_repository(repository, options_from(config, options, fixed_of(ctx, fields))).parts
 
 
+def tell_left_entries(parts: Iterable[ClusterPart]) -> None:
+    """Report on stderr how many entries of a repository are left out of its clusters."""
+    left_out = {path for part in parts for path in part.left_out}
+    if left_out:
+        entries = "entry is" if len(left_out) == 1 else "entries are"
+        say(f"olmc: {len(left_out)} {entries} left out; `olmc check` lists them with the reasons")
+
+
+def is_any_broken(parts: Iterable[ClusterPart | None]) -> bool:
+    """Whether a file of an entry can't be read, in one of the clusters of a repository."""
+    return any(part is not None and part.has_broken for part in parts)
+
+
 def report_compilation(
     ctx: click.Context, one: Input, done: Compilation, least: Severity
 ) -> tuple[Compilation, SettledCluster]:
@@ -480,13 +492,16 @@ def report_compilation(
 
 
 class CompiledInput(NamedTuple):
-    """What an input was compiled to; `cluster` is one of a repository, None for a workspace, and `folders` are those of
-    the entries by the Subscriptions in them."""
+    """What an input was compiled to; `part` is a cluster of a repository, None for a workspace."""
 
     compilation: Compilation
     settled: SettledCluster
-    cluster: RepositoryCluster | None = None
-    folders: Mapping[tuple[str, str], str] = MappingProxyType({})
+    part: ClusterPart | None = None
+
+    @property
+    def cluster(self) -> RepositoryCluster | None:
+        """The cluster of a repository."""
+        return self.part.cluster if self.part is not None else None
 
 
 def compiled_clusters(
@@ -512,17 +527,14 @@ def compiled_clusters(
 
         doing(f"compiling the clusters of {one.root}")
         whole = compile_repository(request, repository)
-    left_out = {path for part in whole.built.parts for path in part.left_out}
-    if left_out:
-        entries = "entry is" if len(left_out) == 1 else "entries are"
-        say(f"olmc: {len(left_out)} {entries} left out; `olmc check` lists them with the reasons")
+    tell_left_entries(whole.built.parts)
     tell_idle(ctx, given_of([cluster.compilation for cluster in whole.clusters]))
     found = []
     for cluster in whole.clusters:
         each = cluster.compilation
         tell(each.diagnostics, one.root, least=Severity.ERROR)
         if each.settled is not None and not each.failed:
-            found.append(CompiledInput(each, each.settled, cluster.part.cluster, cluster.part.subscribed_in))
+            found.append(CompiledInput(each, each.settled, cluster.part))
     tell_approvals(request.options.approve, [each.settled.cluster for each in found])
     if whole.clusters and not found:
         raise SystemExit(BAD_INPUT)

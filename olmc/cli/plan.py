@@ -304,7 +304,14 @@ def _is_grave(planned: Plan, opts: PlanOptions) -> bool:
     if least is None:
         return False
     is_any = least is Severity.INFO and (bool(planned.drift) or not planned.is_empty)
-    return is_any or any(change.severity >= least for change in planned.difference.changes)
+    return is_any or _has_change(planned, least)
+
+
+def _has_change(planned: Plan, least: Severity) -> bool:
+    """Whether a change has at least this severity; an unknown operator is a risk."""
+    if planned.has_unknown and least <= Severity.FAILURE:
+        return True
+    return any(change.severity >= least for change in planned.difference.changes)
 
 
 def _in_repository() -> bool:
@@ -351,8 +358,12 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
     if planned.failed:
         return BAD_INPUT
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
-    is_grave = least is not None and any(change.severity >= least for change in planned.changes)
-    return FINDINGS if is_grave or (least is Severity.INFO and not planned.is_empty) else DONE
+    is_grave = least is not None and (
+        any(change.severity >= least for change in planned.changes)
+        or any(_has_change(each.plan, least) for each in planned.clusters)
+    )
+    fails = planned.is_broken or any(each.plan.fails for each in planned.clusters)
+    return FINDINGS if fails or is_grave or (least is Severity.INFO and not planned.is_empty) else DONE
 
 
 def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -> Plan:

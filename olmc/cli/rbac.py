@@ -13,7 +13,9 @@ from olmc.cli.options import (
     cluster_parts,
     compiled,
     fields_of,
+    is_any_broken,
     output_option,
+    tell_left_entries,
     tell_left_out,
     timings_of,
 )
@@ -147,12 +149,13 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
         done, _ = compiled(ctx, path, fields, least=Severity.ERROR, timings=timings)
         raise SystemExit(_print_installers(done, output))
     parts = cluster_parts(ctx, path, fields)
+    tell_left_entries(part for part in parts if part is not None)
     found = [_shown_rights(ctx, opts, fields, timings, part) for part in parts]
     if output == "json":
         pairs = [(part.cluster, each.data) for part, each in zip(parts, found, strict=True) if part is not None]
         clusters = [{"names": list(cluster.names or cluster.paths), **data} for cluster, data in pairs]
         say(json_text({"version": 1, "clusters": clusters} if clusters else found[0].data), out=True)
-    raise SystemExit(FINDINGS if any(each.is_dangerous for each in found) else DONE)
+    raise SystemExit(FINDINGS if is_any_broken(parts) or any(each.is_dangerous for each in found) else DONE)
 
 
 class _ShownRights(NamedTuple):

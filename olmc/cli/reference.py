@@ -92,7 +92,7 @@ def _explain_code(code: str) -> None:
         near = close_matches(number, rules, 3, POSSIBLE)
         hint = did_you_mean(*(f"OLMC{other}" for other in near)) or "`olmc explain` lists all of them."
         bad_value(f"there is no rule {code}. {hint}", "CODE")
-    from olmc.compiler.output.text import aligned
+    from olmc.compiler.output.document import aligned
 
     say(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False, out=True)
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.console import BAD_INPUT, DONE, progress, say, wrong_usage
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
     EVERYTHING,
@@ -18,8 +18,10 @@ from olmc.cli.options import (
     fields_of,
     fixed_of,
     inputs_of,
+    is_any_broken,
     no_remedies_option,
     options_of,
+    tell_left_entries,
     tell_left_out,
     timings_of,
 )
@@ -66,8 +68,8 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
       olmc report clusters/prod --output-dir site          another one
       olmc report --from git:main --output-dir site        the cluster after a change, with its plan
 
-    Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
-    writable.
+    Exit codes: 0 done, with or without findings, 1 an entry of a repository can't be read, 2 wrong usage, 3 input that
+    can't be compiled, or a folder that is not writable.
     """
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     if len(inputs) > 1:
@@ -79,7 +81,8 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     for part in parts:
         folder = opts.folder if part is None else opts.folder / _FOLDER.sub("-", part.cluster.title)
         _write_report(ctx, opts, inputs[0], fields, timings, folder, part)
-    raise SystemExit(DONE)
+    tell_left_entries(part for part in parts if part is not None)
+    raise SystemExit(FINDINGS if is_any_broken(parts) else DONE)
 
 
 _FOLDER = regex(r"[^\w.-]+")

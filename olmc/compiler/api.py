@@ -243,7 +243,7 @@ def emptiness(root: Path | None, made: Compilation) -> tuple[Diagnostic, ...]:
         return ()
     if made.workspace.repository is not None:  # of something else than operators
         return ()
-    return (empty_finding(root),)
+    return (empty_finding(root, made.tree.folder.walk() if made.tree is not None else ()),)
 
 
 def compile_manifests(

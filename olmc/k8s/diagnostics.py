@@ -226,6 +226,7 @@ class RuleTag(Enum):
     OF_REPOSITORY = "a repository has one finding of its own for all its clusters"
     OPEN_VALUE = "a value that no file has decides it"
     GROUP_UNSEEN = "another repository may bring the OperatorGroup"
+    OUTCOME_UNKNOWN = "a cluster may install something that the workspace does not have"
 
 
 class FileChange(NamedTuple):
@@ -259,6 +260,11 @@ class Diagnostic(NamedTuple):
     cause: Cause | None = None
     tags: frozenset[RuleTag] = frozenset()
     fix: Fix | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an operator fails by it, or is unknown for want of content."""
+        return self.severity is Severity.FAILURE or RuleTag.OUTCOME_UNKNOWN in self.tags
 
     def caused_by(self, cause: Cause | None) -> Diagnostic:
         """The finding with a cause of its own instead of that of its rule; the same for None."""

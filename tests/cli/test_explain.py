@@ -8,9 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
+from olmc.compiler.model.cluster import APPROVAL
 from olmc.compiler.rules.findings.validation import CRD
 from olmc.compiler.rules.rulebook import spec_rules
 from olmc.review.explain.spec_text import all_names
+from olmc.review.explain.status import HELD_BACK, UNKNOWN
+from olmc.review.plan.outcomes import FAILED_BEFORE, LEFT_RUNNING
 from olmc.review.rules.catalogue import all_rules
 
 
@@ -97,6 +100,13 @@ def test_a_word_that_is_nearly_one() -> None:
     exit_code, text = explained("RequirementNotMet")
     assert exit_code == 2
     assert "Did you mean RequirementsNotMet" in text
+
+
+def test_every_word_of_olmc_is_explained() -> None:
+    """The reasons of `olmc status` and the outcomes of `olmc plan` that OLM does not write."""
+    words = (APPROVAL, HELD_BACK, UNKNOWN, LEFT_RUNNING, FAILED_BEFORE, "Stalled", "waiting")
+    lacking = [word for word in words if "What to do: " not in explained(word)[1]]
+    assert lacking == []
 
 
 def test_several_words() -> None:

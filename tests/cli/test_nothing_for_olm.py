@@ -57,6 +57,12 @@ def test_an_empty_directory(command: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert "OLMC183" not in result.stdout
 
 
+def test_a_file_without_olm_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("README.md").write_text("# Tides\n", encoding="utf-8")
+    assert olmc("check", "README.md").stderr.startswith("warning: README.md has nothing for OLM: ")
+
+
 @pytest.mark.parametrize("command", ["render --for apply", "render --output-dir out"])
 def test_what_would_be_applied_is_refused(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pruning pipeline would delete everything."""

@@ -177,7 +177,7 @@ def test_a_volume_of_the_subscription_stalls_an_operator(tmp_path: Path) -> None
     assert found.finding.location is not None
     line = (root / "cluster.json").read_text(encoding="utf-8").splitlines()[found.finding.location.line - 1]
     assert line[found.finding.location.column - 1 :].startswith('"trust"')
-    assert "1.0.0 Stalled installed: nothing creates ConfigMap trust" in output(
+    assert "1.0.0 Stalled installed nothing creates ConfigMap trust" in output(
         "plan", root, "--from", tmp_path / "before"
     )
 

@@ -73,7 +73,7 @@ def test_a_plan_explains_a_held_back_upgrade(tmp_path: Path) -> None:
     write_workspace(tmp_path / "before", {"groups": {"ns/og": "own"}, "operators": TEA})
     write_workspace(tmp_path / "after", {"groups": {"ns/og": "own"}, "operators": [*TEA, NEXT]})
     result = CliRunner().invoke(main, ["plan", str(tmp_path / "after"), "--from", str(tmp_path / "before")])
-    assert "unchanged: kettle.v2.0.0 is held back: cosy.v1.0.0 requires an operator" in result.output
+    assert "unchanged\n      kettle.v2.0.0 is held back: cosy.v1.0.0 requires an operator" in result.output
 
 
 def test_a_plan_does_not_take_the_plan_of_a_person_for_one_of_olm(tmp_path: Path) -> None:

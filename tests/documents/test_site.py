@@ -15,6 +15,10 @@ from threading import Thread
 import pytest
 from browser import Page, in_chromium, opened_at
 
+from olmc.compiler.rules.rulebook import rule_url, spec_rules
+from olmc.resources import REPOSITORY, SITE, docs_url
+from olmc.review.rules.catalogue import all_rules
+
 pytestmark = pytest.mark.process
 
 PAGES = ("index.html", "plan.html", "rules.html", "rules/OLMC301.html", "commands.html", "spec/resolver.html")
@@ -52,6 +56,32 @@ def test_the_rule_book_is_whole(site: Path, project: Path) -> None:
 def test_every_schema_is_there(site: Path, project: Path) -> None:
     for path in (project / "schemas").glob("*.schema.json"):
         assert (site / "schemas" / path.name).read_bytes() == path.read_bytes()
+
+
+ADDRESS = re.compile(rf"{re.escape(SITE)}[^\s\"'`)>\]|,]*")
+PRINTED = ("README.md", "CHANGELOG.md", "pyproject.toml", "mkdocs.yml", "docs", "templates", "olmc", ".github")
+
+
+def test_every_address_that_readers_see_is_on_the_site(site: Path, project: Path) -> None:
+    """The docs, templates and metadata, the pages of codes and of OLM's rules, and what a provenance names."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *PRINTED], cwd=project, capture_output=True, text=True, check=True
+    )
+    texts = [(project / name).read_bytes().decode("utf-8", "replace") for name in listed.stdout.splitlines()]
+    found = {address.rstrip(".:") for text in texts for address in ADDRESS.findall(text)}
+    found |= {docs_url(f"rules/{rule.code}.md") for rule in all_rules()} | set(map(rule_url, spec_rules()))
+    found = {re.sub(r"\.git@.*", ".git", address) for address in found} - {SITE, REPOSITORY}
+    anchors: dict[Path, set[str]] = {}
+    lost = []
+    for address in sorted(found):
+        path, _, anchor = address.removeprefix(f"{SITE}/docs").removeprefix("/").partition("#")
+        page = site / (path or "index.html")
+        if page not in anchors and page.is_file():
+            is_text = page.suffix == ".html"
+            anchors[page] = set(re.findall(r' id="([^"]+)"', page.read_text(encoding="utf-8"))) if is_text else set()
+        if not address.startswith(f"{SITE}/docs/") or not page.is_file() or (anchor and anchor not in anchors[page]):
+            lost.append(address)
+    assert lost == []
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def test_a_plan_asks_for_the_steps_first_and_deletes_no_crd() -> None:
     left = text.partition("4. What is left to do")[2]
     assert left.strip().startswith("Before this is applied, take the steps by which lantern.v2.0.0, sieve.v1.2.0 move")
     assert "delete customresourcedefinition" not in left
-    assert text.count("moved: from OLM v0 to ClusterExtension") == 2
+    assert text.count("moved\n      from OLM v0 to ClusterExtension") == 2
 
 
 def test_what_moves_is_found_by_package_and_namespace() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.compiler.output.text import GAP, as_columns
+from olmc.compiler.output.document import GAP, as_columns
 
 HEADER = ("NAME", "PHASE")
 

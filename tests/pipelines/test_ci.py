@@ -25,7 +25,7 @@ MARKDOWN = "## What changes\n\n- Deployment harbour/beacon-controller\n"
 OLMC = """#!/bin/sh
 echo "$*" >> "$LOG"
 case "$*" in
-  plan*json) printf '{}';;
+  plan*json) printf '%s' "${PLAN:-"{}"}";;
   plan*) printf '%s' "$MARKDOWN";;
   diff*json) printf '{}'; exit "${FRESH:-0}";;
   diff*) printf '%s' "${DIFFERS:-what differs}"; exit "${FRESH:-0}";;
@@ -282,6 +282,15 @@ def test_the_comment_is_that_of_the_job(other: dict[str, str], repository: Repos
     (repository.folder.parent / "temp" / "output").unlink()
     assert repository.runs(step("Plan"), STATUS="0", **other)[0] == 0
     assert KEY not in repository.output("output")
+
+
+@pytest.mark.parametrize("script", ["github", "gitlab"])
+def test_the_plan_of_a_whole_repository_is_all(script: str, repository: Repository) -> None:
+    """`olmc diff` compares one cluster, and at the root of a repository with several it ends with 3."""
+    text = step("Plan") if script == "github" else gitlab_script()
+    code, out = repository.runs(text, STATUS="1", FRESH="3", PLAN='{"version": 1, "clusters": []}')
+    assert code == 0, out
+    assert "diff" not in repository.log.read_text(encoding="utf-8")
 
 
 def test_what_olm_does_not_touch_is_no_secret(repository: Repository) -> None:

@@ -218,7 +218,7 @@ def test_a_catalog_of_the_cluster_is_resolved_over_and_never_rendered(tmp_path: 
     assert "CatalogSource" not in {entry.object["kind"] for entry in made.objects}
 
 
-def test_one_without_content_is_a_failure_with_its_place(tmp_path: Path) -> None:
+def test_one_without_content_is_a_warning_with_its_place(tmp_path: Path) -> None:
     files = {
         "olmc.yaml": config_with(HARBOUR),
         "group.yaml": GROUP,
@@ -228,7 +228,7 @@ def test_one_without_content_is_a_failure_with_its_place(tmp_path: Path) -> None
     (told,) = [each for each in olmc.compile(tmp_path).diagnostics if each.code == "OLMC620"]
     assert str(told.location) == "olmc.yaml:6:5"
     for command in ("check", "status", "resolve"):
-        assert run(command, tmp_path).exit_code == 1
+        assert run(command, tmp_path).exit_code == 0
     checked = run("vendor", "--check", tmp_path)
     assert (checked.exit_code, "missing: registry.example.com/harbour:v1" in checked.output) == (1, True)
 
@@ -264,6 +264,6 @@ def test_mistakes_in_the_list_olmc138(catalog: str, place: str, says: str, tmp_p
 
 def test_until_then_the_command_is_named(workspace: Path) -> None:
     result = run("check", workspace / "base")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "catalog openshift-marketplace/redhat-operators is" in result.output
     assert f"`olmc init workspace --openshift RELEASE {workspace / 'base'}`, which notes in olmc.yaml" in result.output

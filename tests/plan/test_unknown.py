@@ -41,7 +41,7 @@ def test_what_would_be_installed_is_unknown(without_content: Path, tmp_path: Pat
     assert (row["phase"], row["outcome"], row["why"]) == ("Unknown", "unknown", why)
     code, status = ran("status", without_content)
     (operator,) = status["operators"]
-    assert (code, operator["reason"], operator["waits"], operator["fails"]) == (1, "Unknown", "Unknown", False)
+    assert (code, operator["reason"], operator["waits"], operator["fails"]) == (0, "Unknown", "Unknown", False)
     assert [line["text"] for line in operator["missing"]] == [
         why, "Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.",
     ]  # fmt: skip
@@ -54,6 +54,21 @@ def test_what_becomes_of_what_runs_is_unknown(project: Path, without_content: Pa
     (row,) = planned["operators"]
     assert (row["phase"], row["outcome"], row["to"]["csv"]) == ("Succeeded", "unknown", "beacon.v1.0.0")
     assert [problem["code"] for problem in planned["problems"]] == ["OLMC620"]
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail-on", "breaking"), 0), (("--fail-on", "risk"), 1)])
+def test_an_unknown_operator_is_a_risk(
+    options: tuple[str, ...], code: int, without_content: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    plan = ("plan", str(without_content), "--from", str(tmp_path / "empty"), "--allow-empty")
+    assert olmc(*plan, *options).exit_code == code
+
+
+def test_what_is_unknown_is_not_applied(without_content: Path) -> None:
+    """A pruning pipeline would remove the operator."""
+    done = olmc("render", str(without_content), "--for", "apply")
+    assert (done.exit_code, done.stdout, "[OLMC322]" in done.stderr) == (1, "", True)
 
 
 def test_another_failure_is_one(without_content: Path) -> None:
@@ -69,7 +84,7 @@ def test_the_way_out_of_unknown_content_is_named(without_content: Path) -> None:
     """`why` calls the operator unknown, not failing, and `why` and `fix` name the way to the content."""
     code, answered = ran("why", "Subscription/harbour/beacon", without_content)
     (answer,) = answered["answers"]
-    assert (code, answer["state"]) == (1, "unknown")
+    assert (code, answer["state"]) == (0, "unknown")
     assert any("Run `olmc vendor`" in line["text"] for line in answer["because"])
     done = olmc("fix", "--dry-run", str(without_content))
     assert (done.exit_code, "\n  Run `olmc vendor`" in done.stderr) == (1, True)
@@ -87,6 +102,6 @@ def test_a_diff_between_unknown_sides_does_not_promise_safety(without_content: P
 
 def test_an_unknown_operator_of_a_fleet_does_not_fail(without_content: Path) -> None:
     done = olmc("fleet", "status", str(without_content), "--jobs", "1", "--no-cache")
-    assert (done.exit_code, done.stdout.splitlines()[0]) == (1, "1 cluster, 1 outcome: 1 with failures")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "1 cluster, 1 outcome: 1 with warnings")
     assert "1 of 1 operator is unknown" in done.stdout
     assert "failing" not in done.stdout

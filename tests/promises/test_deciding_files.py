@@ -760,6 +760,55 @@ def test_what_stands_above_counts(name: str, repository: Path) -> None:
     assert risks("git:main", "clusters/prod") == []
 
 
+_LINKS = {
+    "a file": ("../../shared/a.yaml", ""),
+    "a link to a file": ("../../shared/link.yaml", "a.yaml"),
+    "a file of another cluster": ("../test/a.yaml", ""),
+}
+
+
+@pytest.mark.parametrize("link", _LINKS)
+def test_what_a_link_leads_to_counts(link: str, repository: Path) -> None:
+    """Argo CD and kubectl follow a link to a file elsewhere in the repository."""
+    target, further = _LINKS[link]
+    there = os.path.normpath(f"clusters/prod/{target}")
+    content = (Path(there).parent / further).as_posix() if further else there
+    write(repository, {content: CONFIG_MAP.replace("NAME", "a")})
+    (repository / "clusters/prod/x.yaml").symlink_to(target)
+    if further:
+        (repository / there).symlink_to(further)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "linked")
+    assert risks("git:main", "clusters/prod") == []
+    write(repository, {content: BINDING})
+    assert any("File/x.yaml: ~ another content" in line for line in risks("git:main", "clusters/prod"))
+    plan = olmc("plan", "clusters/prod", "--from", "git:main", "--fail-on", "risk")
+    assert plan.exit_code == 1, plan.stderr
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "second")
+    assert any("File/x.yaml" in line for line in risks("git:main~1:clusters/prod", "git:main:clusters/prod"))
+
+
+def test_a_link_out_of_the_repository_is_not_read(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("a: 1\n")
+    (repository / "clusters/prod/x.yaml").symlink_to("../../../secret.yaml")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "linked")
+    (tmp_path / "secret.yaml").write_text("a: 2\n")
+    assert risks("git:main", "clusters/prod") == []
+
+
+def test_a_plan_from_what_is_in_git_lfs_fails(repository: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12\n"
+    write(repository, {"clusters/prod/x.yaml": pointer})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "pointer")
+    for command in (("diff", "git:main", "clusters/prod"), ("plan", "clusters/prod", "--from", "git:main")):
+        result = olmc(*command)
+        assert result.exit_code == 3, result.stdout
+        assert "OLMC486" in result.stderr
+
+
 def test_other_folders_above_are_not_compared(repository: Path) -> None:
     """Two folders at different places of repositories have nothing in common above."""
     shutil.copytree(repository / "clusters/prod", repository / "other")

@@ -88,7 +88,7 @@ def test_a_plan_after_a_migration_does_not_advise_the_opposite(tmp_path: Path, o
         workspace(tmp_path / name, TWO, **files)
     assert migrate(tmp_path / "after", "--to", "descoped").exit_code == 0
     result = CliRunner().invoke(main, ["plan", str(tmp_path / "after"), "--from", str(tmp_path / "before"), *option])
-    assert "bb         kettle    1.0.0  1.0.0  Failed  left running: it runs on" in result.output
+    assert "bb         kettle    1.0.0  1.0.0  Failed  left running\n      it runs on" in result.output
     assert "$ kubectl -n bb delete clusterserviceversion kettle.v1.0.0" in result.output
     assert "Add an OperatorGroup" not in result.output
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from olmc.compiler.output.document import aligned, paragraph
 from olmc.compiler.output.messages import QueryError
-from olmc.compiler.output.text import aligned, paragraph
 from olmc.k8s.objects import Origin, PolicyRule, Provenance, Rendered
 from olmc.review.rbac.risks import RISKS, Level, level_of, risks_of
 from olmc.review.rbac.subjects import Permissions, holders, permissions, select_holders

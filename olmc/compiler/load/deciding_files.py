@@ -405,7 +405,7 @@ def _deciders(
     counting = {*builds, *(decider.path for decider in found)}
     for path in tree.linked:
         if path not in tree.files or path.endswith(SUFFIXES) or path in counting:
-            found[Decider(path, "", _LINK.effect)] = _target(root / path)
+            found[Decider(path, "", _LINK.effect)] = _target(root / path) + _content_elsewhere(root, path, home)
     found |= _attributes(tree, home, place or "", counting)
     return Deciders(found, place, inputs.has_own_values, tree.files.keys() | tree.folders.keys())
 
@@ -453,6 +453,16 @@ def _target(path: Path) -> str:
     try:
         return str(path.readlink())
     except OSError:
+        return ""
+
+
+def _content_elsewhere(root: Path, path: str, home: Path | None) -> str:
+    """The digest of the file to which a link leads out of a folder, if it stays in the repository, "" for any other."""
+    try:
+        target = (root / path).resolve()
+        is_elsewhere = home is not None and target.is_relative_to(home) and not target.is_relative_to(root.resolve())
+        return f" {digest_at(target)}" if is_elsewhere and target.is_file() else ""
+    except (OSError, RuntimeError):  # links that lead to each other
         return ""
 
 

@@ -162,6 +162,11 @@ class ClusterPart(NamedTuple):
         """The folders of the entries that can't be built."""
         return tuple(content.placement.entry.path for content in self.contents if content.problems)
 
+    @property
+    def has_broken(self) -> bool:
+        """Whether an entry is left out for its own files, and not for something that olmc lacks offline."""
+        return any(problem.code not in _OFFLINE for content in self.contents for problem in content.problems)
+
 
 class BuiltRepository(NamedTuple):
     """A repository whose entries were built: its clusters, and the findings about its entries."""

@@ -51,6 +51,7 @@ from olmc.compiler.load.releases import OWN_VALUES
 from olmc.compiler.load.request import Beside, BesideFolder, CompileRequest
 from olmc.compiler.load.vendored import image_catalogs, vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
+    NAMED_MARK,
     CsvlessBundle,
     FoundFiles,
     add_catalog_files,
@@ -66,7 +67,7 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import FILES, CelAccount
 from olmc.k8s.objects import (
@@ -472,11 +473,13 @@ def is_empty(workspace: Workspace) -> bool:
     )
 
 
-def empty_finding(root: Path | None) -> Diagnostic:
-    """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
+def empty_finding(root: Path | None, names: Iterable[str] = ()) -> Diagnostic:
+    """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None),
+    which have these names."""
     from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
 
-    path = root.as_posix() if root is not None else "what was given"
+    given = [name for name in names if name != NAMED_MARK]
+    path = root.as_posix() if root is not None else join_limited(given, 3) or "the input"
     return EMPTY.finding(None, path="this directory" if path == "." else path)
 
 

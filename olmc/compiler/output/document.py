@@ -1,13 +1,13 @@
-"""Documents for people: sections of items within a budget, Markdown that no input breaks out of, and pages.
+"""Documents for people: sections of items within a budget, tables, Markdown that no input breaks out of, and pages.
 
-A document is made of texts in their format, Markdown or lines for a terminal. `as_whole` and `within` join them; where
-not all fits, `within` is the only judge of what stays: one order of all items, of which a limit shows a beginning.
+The texts of a document have their format already: Markdown, or lines for a terminal. `as_whole` joins them. `within`
+joins those that fit: it has one order of all items, and a limit shows the beginning of that order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.output.messages import clean
@@ -165,6 +165,60 @@ def _ranked(section: Section, size: Callable[[str], int]) -> Iterator[tuple[int,
         sizes = list(accumulate(sizes, max)) if group.more else sizes
         for index, (item, need) in enumerate(zip(group.items, sizes, strict=True)):
             yield need if need > _LONG else 0, item.rank, (number, index)
+
+
+# Tables and paragraphs for terminals.
+
+GAP = 3
+WIDTH = 100
+"""How wide paragraphs are, wherever they are printed: the same input gives the same text."""
+
+
+def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a line for the header and one for each row.
+
+    Cells stand left, each column is as wide as its widest cell and three blanks, the last one is not padded (R-INST-7).
+    """
+    return "".join(f"{line}\n" for line in _padded([header, *rows], GAP))
+
+
+def aligned(lines: Iterable[Sequence[str]]) -> str:
+    """Return lines of cells, padded to columns; a line may be shorter than others."""
+    return "".join(f"{line.rstrip()}\n" for line in _padded(lines, 2))
+
+
+def _padded(lines: Iterable[Sequence[str]], gap: int) -> Iterator[str]:
+    shown = [[clean(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) + gap for column in zip_longest(*shown, fillvalue="")]
+    for line in shown:
+        yield "".join((*(cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)), *line[-1:]))
+
+
+def fitting(whole: str, short: str, texts: Sequence[str], most: int = 80) -> Iterator[str]:
+    """Yield the lines of the table `whole` if they have at most `most` columns.
+
+    Otherwise yield those of `short`, which lacks a column, each with its text of that column below, "" for none. The
+    first line is the head.
+    """
+    lines = whole.splitlines()
+    if max(map(len, lines)) <= most:
+        yield from lines
+        return
+    for line, text in zip(short.splitlines(), ("", *texts), strict=True):
+        yield line
+        if text:
+            yield f"    {clean(text)}"
+
+
+def paragraph(text: str, first: str = "", rest: str = "") -> str:
+    """Return a text in lines of at most WIDTH characters if its words allow it, with the indents `first` and `rest`."""
+    from textwrap import wrap  # few outputs have paragraphs, and imports take their time
+
+    lines = wrap(
+        clean(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return "".join(f"{line}\n" for line in lines)
 
 
 # Markdown, in which nothing of the input is markup.

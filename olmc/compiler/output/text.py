@@ -1,4 +1,4 @@
-"""Objects as one text (a YAML stream, a JSON List, a list of names), and tables and paragraphs for terminals."""
+"""Objects as one text: a YAML stream, a JSON List, a list of names."""
 
 from __future__ import annotations
 
@@ -112,47 +112,6 @@ FORMATS: Mapping[str, TextFormat] = {
     "name": TextFormat(_name_parts),
 }
 """What `render` prints."""
-
-
-GAP = 3
-
-
-def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A line for the header and one for each row.
-
-    Cells stand left, each column is as wide as its widest cell and three blanks, the last one is not padded (R-INST-7).
-    """
-    lines = [tuple(header), *(tuple(clean(cell) for cell in row) for row in rows)]
-    widths = [max(len(line[index]) for line in lines) + GAP for index in range(len(header) - 1)]
-    return "".join(
-        "".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)) + "\n" for line in lines
-    )
-
-
-WIDTH = 100
-"""How wide paragraphs are, wherever they are printed: the same input gives the same text."""
-
-
-def aligned(lines: Iterable[Sequence[str]]) -> str:
-    """Lines of cells, padded to columns; a line may be shorter than others."""
-    shown = [[clean(cell) for cell in line] for line in lines]
-    widths: list[int] = []
-    for line in shown:
-        widths += [0] * (len(line) - len(widths))
-        widths = [max(width, len(cell)) for width, cell in zip(widths, [*line, *[""] * len(widths)], strict=False)]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)) for line in shown)
-    return "".join(line.rstrip() + "\n" for line in padded)
-
-
-def paragraph(text: str, first: str = "", rest: str = "") -> str:
-    """A text in lines of at most WIDTH characters where its words allow it; `first` and `rest` are their indents."""
-    from textwrap import wrap  # few outputs have paragraphs, and imports take their time
-
-    lines = wrap(
-        clean(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
-    return "".join(f"{line}\n" for line in lines)
 
 
 _IN_MEMORY = 16 * 1024 * 1024

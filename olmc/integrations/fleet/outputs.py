@@ -17,6 +17,7 @@ from olmc.compiler.output.document import (
     Group,
     Item,
     Section,
+    aligned,
     details,
     fence,
     page_parts,
@@ -26,7 +27,6 @@ from olmc.compiler.output.document import (
     within,
 )
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned
 from olmc.integrations.fleet.trees import READS_VALUES
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import template_text

@@ -67,7 +67,7 @@ def repository_findings(done: CompiledRepository) -> Iterator[Diagnostic]:
     place = next((part.openshift for part in done.built.parts if part.openshift is not None), None)
     if place is not None:
         yield building.OPENSHIFT.finding(place)
-    yield from _catalogs(done.clusters)
+    yield from missing_catalogs(done.clusters)
 
 
 def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
@@ -118,7 +118,7 @@ class _Waiting(NamedTuple):
     subscriptions: dict[tuple[str, Location | None], None]
 
 
-def _catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic]:
+def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic]:
     """The catalogs whose content is not at hand, each with the number of Subscriptions that wait for it."""
     waiting: dict[CatalogKey, _Waiting] = {}
     for cluster in clusters:

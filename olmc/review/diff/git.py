@@ -117,6 +117,8 @@ _OFFLINE = {
 }  # fmt: skip
 _LISTING = ("ls-tree", "-r", "-z", "--full-tree")
 _PIECE = 1024 * 1024
+_MOST_LINKS, _MOST_TARGETS = 8, 500
+"""How many links may lead to each other, and how many of a folder are followed."""
 _FILE, _LINK, _SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
 _TOP = "repository"
 """What the folder is called that stands for a repository."""
@@ -287,6 +289,7 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     if folder and _is_plain(folder):
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
+        _write(_linked_elsewhere(commit, folder, entries), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
     _write(others, place, revision, report)
     if of_bundles:
@@ -350,6 +353,26 @@ def _deciding_above(commit: str, folder: str) -> list[_TreeEntry]:
     listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *paths_above(folder))
     entries = map(_entry_of, filter(None, listing.split(b"\0")))
     return [entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE, _TREE)]
+
+
+def _linked_elsewhere(commit: str, folder: str, entries: Sequence[_TreeEntry]) -> list[_TreeEntry]:
+    """The files and links outside of a folder, in its repository, to which links of the folder lead."""
+    found: dict[str, _TreeEntry] = {}
+    links = [entry._replace(path=f"{folder}/{entry.path}") for entry in entries if entry.mode == _LINK]
+    for _ in range(_MOST_LINKS):
+        targets = (
+            posixpath.normpath(posixpath.join(posixpath.dirname(link.path), os.fsdecode(content)))
+            for link, content in _contents(links[:_MOST_TARGETS])
+        )
+        wanted = {path for path in targets if not path.startswith(("/", "..")) and not _is_below(path, folder)}
+        paths = sorted(wanted - found.keys() - {"."})
+        if not paths:
+            break
+        listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *paths)
+        new = [_entry_of(line) for line in listing.split(b"\0") if line]
+        found |= {entry.path: entry for entry in new if entry.mode not in (_SUBMODULE, _TREE)}
+        links = [entry for entry in new if entry.mode == _LINK]
+    return [entry for entry in found.values() if not set(paths_above(folder)) & {entry.path}]
 
 
 def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:

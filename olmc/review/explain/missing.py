@@ -10,8 +10,8 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import original_of, package_of
+from olmc.compiler.output.document import paragraph
 from olmc.compiler.output.messages import not_found
-from olmc.compiler.output.text import paragraph
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import CONFLICT
 from olmc.compiler.resolver.explain import ExplanationLine

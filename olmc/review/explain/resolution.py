@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.facts import package_of, real_csvs
-from olmc.compiler.output.text import aligned
+from olmc.compiler.output.document import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import HeldUpgrade, reasons
 from olmc.compiler.resolver.rounds import ResolutionRound
@@ -26,7 +26,7 @@ from olmc.k8s.objects import GVK, APIResource, KubernetesObject, Manifest, gvk_o
 from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.edit import EditError, set_text
 from olmc.review.explain.installs import picked
-from olmc.review.explain.provenance import held_upgrades, plan_of
+from olmc.review.explain.provenance import held_upgrades, plan_of, unknown_of
 
 if TYPE_CHECKING:
     from olmc.compiler.results import InstallDecision, OperatorResult
@@ -252,6 +252,9 @@ def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
             continue
         installed, after = subscription.installed or "-", subscription.installed or "-"
         why = "can't be resolved" if subscription.failure else "not resolved"
+        last = settled.rounds.get(name.namespace)
+        if subscription.failure and last is not None and unknown_of(last, settled.cluster):
+            why = "unknown"
         if subscription.installed and not subscription.failure:
             why = str(held) if held is not None else "nothing to upgrade to"
         plan = next((p for p in waiting_before(name.namespace, settled) if p.name == subscription.plan), None)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from olmc.compiler.output.document import WIDTH, aligned, paragraph
 from olmc.compiler.output.messages import clean
-from olmc.compiler.output.text import WIDTH, aligned, paragraph
 from olmc.compiler.rules.rulebook import SpecRule, named_in, spec_rules
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -242,7 +242,7 @@ TERMS = (
     _term("InstallPlanFailed", "A step of the InstallPlan failed; the steps behind it are not carried out.",
           f"{_SUBSCRIPTION} A part of the operator may be there.",
           "Correct the object that the message names; `olmc why PACKAGE` shows its file.", "OLMC308"),
-    _term("RequiresApproval|PendingApproval|InstallPendingApproval", "The InstallPlan waits for a person: the "
+    _term("RequiresApproval|PendingApproval|InstallPendingApproval|waiting", "The InstallPlan waits for a person: the "
           "Subscription has installPlanApproval: Manual.", "Nothing changes until somebody approves the plan.",
           "Set spec.approved: true on the InstallPlan. `olmc status --approve NS/CSV` shows the result first."),
     _term("AtLatestKnown|UpgradeAvailable|UpgradePending|UpgradeFailed", "The state of a Subscription: nothing newer "
@@ -251,6 +251,15 @@ TERMS = (
     _term("HeldBack", "olmc's word: OLM does not take an upgrade by which another operator would lose an API or a "
           "package.", "The Subscription stays AtLatestKnown, without a message.",
           "Upgrade or remove the operator that stands in the way.", "OLMC512"),
+    _term("Unknown", "olmc's word: the workspace lacks the content of a catalog, so olmc does not know the version of "
+          "an operator.", "`olmc status` has it as the reason, and `olmc plan` as the outcome. The exit code stays 0.",
+          "`olmc check` names each catalog with the way to its content.", "OLMC620 OLMC643 OLMC669"),
+    _term("Stalled", "olmc's word: the CSV is Succeeded, but the pods of the operator can't start or do their work.",
+          "OLM reports no error.", "`olmc why CSV` names the object that is missing or wrong."),
+    _term("left running", "olmc's word: the CSV runs on without a Subscription.", "OLM does not upgrade it any more.",
+          "Delete the CSV to uninstall the operator, or add its Subscription again."),
+    _term("failed before", "olmc's word: the operator failed before the change, and still fails after it.",
+          "`olmc plan` has it as the outcome.", "`olmc why PACKAGE` explains it; `olmc fix` offers proven changes."),
     _term("PackageDeprecated|ChannelDeprecated|BundleDeprecated|Deprecated|NotDeprecated", "The catalog marks the "
           "package, the channel or the version as deprecated.", _SUBSCRIPTION,
           "Follow the message: choose another package, channel or version."),
@@ -303,9 +312,9 @@ TERMS = (
           "Without it the update graph is broken: the channel has two heads.", "`olmc graph PACKAGE` shows the edges."),
     _term("startingCSV", "The version with which a Subscription begins.", "OLM installs it, and upgrades from there "
           "unless approval is Manual.", "`olmc resolve --pin PACKAGE=VERSION` writes it with manual approval."),
-    _term("installPlanApproval|Manual|Automatic", "Whether OLM carries out InstallPlans by itself.",
+    _term("installPlanApproval|Manual|Automatic|approval", "Whether OLM carries out InstallPlans by itself.",
           "With Manual, plans stay RequiresApproval.", "Set spec.approved: true on the plan to go on."),
-    _term("requiredAPIs|required API|olm.gvk.required|olm.package.required|olm.constraint|dependencies.yaml",
+    _term("dependency|requiredAPIs|required API|olm.gvk.required|olm.package.required|olm.constraint|dependencies.yaml",
           "What a bundle asks of others: an API, a package, or a constraint.",
           "OLM installs what is missing from the catalogs that the namespace sees.",
           "If no catalog has it, the resolution fails: run `olmc resolve`.", "OLMC510"),
@@ -328,6 +337,9 @@ TERMS = (
     _term("catalog|file-based catalog|FBC|index image", "Packages that can be installed, as YAML or JSON documents "
           "with olm.* schemas.", "A CatalogSource, or in OLM v1 a ClusterCatalog, makes it known to the cluster.",
           "`olmc vendor` fetches it, so that olmc can resolve over it offline.", "OLMC643"),
+    _term("update graph|upgrade graph", "The versions of a package, and which of them OLM upgrades to which.",
+          "Its edges are replaces, skips and skipRange of the entries of a channel.",
+          "`olmc graph PACKAGE` draws it."),
     _term("channel head|head", "The version of a channel that no other entry replaces or skips.",
           "OLM upgrades towards it. A channel with two heads can't be served.",
           "`olmc graph PACKAGE` marks the head of each channel."),
@@ -339,6 +351,9 @@ TERMS = (
     _term("vendor|vendored|olmc.lock", "To fetch the content of catalogs into the workspace, so that olmc needs "
           "no network.", "Without it a Subscription to a catalog image can't be resolved.",
           "Run `olmc vendor`, then commit vendor/ and olmc.lock.", "OLMC643"),
+    _term("opm", "The tool of the Operator Framework that makes and prints catalogs.",
+          "`opm render IMAGE` prints the content of a catalog image.",
+          "Put its output into catalogs/NAME/, or let `olmc vendor` fetch the image."),
     _term("folded", "Objects that change in nothing but names, hashes and times, such as a copied CSV or a new "
           "InstallPlan.", "`olmc diff` and `olmc plan` count them in one line.",
           "Nothing is to be done. `olmc render --output-dir DIR` of both sides shows every byte."),

@@ -11,15 +11,15 @@ from olmc.compiler.model.cluster import APPROVAL, Cluster, CsvState, NamespacedN
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
+from olmc.compiler.output.document import aligned
 from olmc.compiler.output.messages import Paint, QueryError, clean, in_black, in_color, not_found
-from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.diagnose import group_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
 from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, without_version
-from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, RuleTag, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
@@ -130,7 +130,7 @@ def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -
     is_told = any(each.fails for each in found)
     failures = (
         each for each in diagnostics
-        if each.severity is Severity.FAILURE or RuleTag.OPERATORS_UNSEEN in each.tags
+        if each.is_open or RuleTag.OPERATORS_UNSEEN in each.tags
     )  # fmt: skip
     return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 

@@ -27,7 +27,7 @@ from olmc.compiler.model.workspace import ClusterState, Inputs
 from olmc.compiler.output.messages import seen_from
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource, object_key, spec_of, texts
 from olmc.review.diagnose.engine import diagnose, scene_of
@@ -469,7 +469,10 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
         there = with_path(revision, beginning.beside)
         may_be_absent = beginning.may_be_absent or may_lack(revision, there)
         extent = Extent(may_be_absent, without_idle_bundles=beginning.request.without_idle_bundles)
-        return write_tree(there, folder, report, extent=extent)
+        of_revision = Report()
+        place = write_tree(there, folder, of_revision, extent=extent)
+        report.found.extend(of_revision.found)
+        return place if not any(each.severity is Severity.ERROR for each in of_revision.found) else None
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))

@@ -651,10 +651,15 @@ class Plan(NamedTuple):
         return not (self.applied or self.installs or self.extensions or self.difference.changes)
 
     @property
+    def has_unknown(self) -> bool:
+        """Whether something happens, and leaves an operator that is unknown for want of content: that is a risk."""
+        return not self.is_empty and any(operator.outcome == "unknown" for operator in self.operators)
+
+    @property
     def fails(self) -> bool:
         """Whether something happens, and leaves an operator that fails or is stuck, or an object that is refused."""
         failing = any(operator.outcome in ("failing", FAILED_BEFORE) for operator in self.operators)
-        return not self.is_empty and (failing or bool(self.problems))
+        return not self.is_empty and (failing or any(each.severity is Severity.FAILURE for each in self.problems))
 
 
 def compare_with_state(
@@ -668,7 +673,7 @@ def compare_with_state(
     removed = {change.key for change in applied if change.action in ("prune", "delete")}
     operators = tuple(_with_causes(operator_outcomes(state, settled, removed, proposed), diagnoses))
     # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
-    problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
+    problems = tuple(d for d in diagnostics if d.is_open)
     cluster = settled.cluster
     tasks = (
         *tasks_of(TaskContext(applied, installs, operators, problems, cluster, state, tuple(diagnoses))),

@@ -11,14 +11,15 @@ from olmc.compiler.output.document import (
     Group,
     Item,
     Section,
+    aligned,
     code,
     code_cell,
+    fitting,
     table_head,
     table_row,
     within,
 )
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
@@ -83,8 +84,8 @@ HEADINGS = ("What is applied", "What OLM does", "Result", "What is left to do")
 _NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
 _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
-_WIDTH = 90
-"""How much of a cause stands in the table; all of it is in section 2."""
+_COLUMNS = 80 - 2
+"""How wide the table is at most, which is indented."""
 DRIFT = "Drift: differences between the cluster and the expected state before the change"
 _ABOVE = f"see “{HEADINGS[1]}”"
 _ENDLESS = 1 << 62
@@ -275,9 +276,7 @@ def _state(install: PlannedInstall) -> str:
 def _outcome_lines(plan: Plan, paint: Paint) -> Iterator[str]:
     rows = _changed(plan)
     if rows:
-        cells = [[*row[:-1], _shortened(row[-1])] for row in map(_row, rows)]
-        table = aligned([["NAMESPACE", "OPERATOR", "FROM", "TO", "PHASE", "OUTCOME"], *cells])
-        yield from (f"  {line}" for line in table.splitlines())
+        yield from (f"  {line}" for line in _outcome_table(rows))
     same = len(plan.operators) - len(rows)
     if same:
         all_of_them = f"all {same} operators" if same > 1 else "the operator"
@@ -290,8 +289,14 @@ def _outcome_lines(plan: Plan, paint: Paint) -> Iterator[str]:
         yield from (f"  {line}" if line else "" for line in body)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]} …"
+_COLUMN_NAMES = ["NAMESPACE", "OPERATOR", "FROM", "TO", "PHASE", "OUTCOME"]
+
+
+def _outcome_table(rows: Sequence[OperatorOutcome]) -> Iterator[str]:
+    """The table of operators. Where the causes are too long for a column, each stands below its row."""
+    whole = aligned([_COLUMN_NAMES, *map(_row, rows)])
+    short = aligned([_COLUMN_NAMES, *(_row(row._replace(why="")) for row in rows)])
+    return fitting(whole, short, [row.why for row in rows], _COLUMNS)
 
 
 def _row(row: OperatorOutcome) -> list[str]:

@@ -14,9 +14,22 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy_by_metadata, package_of, properties_of
 from olmc.compiler.olm.naming import BLOCKED_REASON, MAXIMUM, Release, maximum_of_values
-from olmc.compiler.output.document import code, code_cell, table_head, table_row
+from olmc.compiler.output.document import (
+    LIMIT,
+    Document,
+    Group,
+    Item,
+    Section,
+    aligned,
+    code,
+    code_cell,
+    fence,
+    fitting,
+    table_head,
+    table_row,
+    within,
+)
 from olmc.compiler.output.messages import clean, in_black, in_color, json_text
-from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, present_of
 from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
@@ -492,7 +505,10 @@ def as_text(plan: PlatformPlan, *, color: bool = False, verbose: bool = False) -
     paint = in_color if color else in_black
     lines = [paint(headline(plan), "bold")]
     if plan.operators:
-        lines += ["", *aligned([_COLUMNS, *map(_cells, plan.operators)]).splitlines()]
+        rows = [_cells(operator) for operator in plan.operators]
+        short = aligned([_COLUMNS[:-1], *(row[:-1] for row in rows)])
+        causes = ["" if row[-1] == "-" else row[-1] for row in rows]
+        lines += ["", *fitting(aligned([_COLUMNS, *rows]), short, causes)]
     for heading, body in _sections(plan, verbose):
         lines += ["", paint(heading, "bold"), *(f"  {line}" for line in body)]
     return "".join(f"{line}\n" for line in lines)
@@ -553,18 +569,23 @@ def _cells(operator: MovedOperator) -> list[str]:
     return [clean(cell) or "-" for cell in cells]
 
 
-def as_markdown(plan: PlatformPlan) -> str:
-    """The plan as a comment for a pull request."""
-    lines = [f"### {clean(headline(plan))}", ""]
+def as_markdown(plan: PlatformPlan, limit: int = LIMIT) -> str:
+    """Return the plan as a comment for a pull request of at most `limit` characters; a part that is cut says so."""
+    sections = []
     if plan.operators:
-        rows = (table_row(map(code_cell, _cells(operator))) for operator in plan.operators)
-        lines.append((table_head(list(map(str.capitalize, _COLUMNS))) + "".join(rows)).removesuffix("\n"))
+        rows = tuple(Item(table_row(map(code_cell, _cells(operator)))) for operator in plan.operators)
+        head = table_head(list(map(str.capitalize, _COLUMNS)))
+        sections.append(Section(head, (Group(rows),), "| … | {} more | | | | |\n", weight=3))
     if plan.messages:
-        lines += ["", f"**{_OLM_SAYS}**", "", "```text", *_messages(plan), "```"]
+        lines = tuple(Item(f"{line}\n") for line in _messages(plan))
+        border = fence("".join(line.text for line in lines))
+        group = Group(lines, f"{border}text\n", f"{border}\n", "… and {} more lines\n")
+        sections.append(Section(f"\n**{_OLM_SAYS}**\n\n", (group,), "… left out, as it is too long\n"))
     for heading, body in (_NOBODY_SAYS, [*_unsaid(plan, verbose=False)]), (_TO_DO, [*_task_items(plan)]):
         if body:
-            lines += ["", f"**{heading}**", "", *(f"- {code(line)}" for line in body)]
-    return "\n".join(lines) + "\n"
+            listed = tuple(Item(f"- {code(line)}\n") for line in body)
+            sections.append(Section(f"\n**{heading}**\n\n", (Group(listed),), "- … and {} more\n", weight=2))
+    return within(Document(f"### {clean(headline(plan))}\n\n", tuple(sections)), limit)
 
 
 def _task_items(plan: PlatformPlan) -> Iterator[str]:

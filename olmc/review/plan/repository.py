@@ -18,6 +18,7 @@ from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.check.repository import CompiledCluster, cluster_findings, missing_catalogs
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.outputs import as_data as difference_data
@@ -42,13 +43,15 @@ class ClusterPlan(NamedTuple):
 class RepositoryPlan(NamedTuple):
     """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
     compiled with the reasons, and the entries that can't be built. `files` is how the repository differs in its
-    settings, and in files on which the results of GitOps tools depend and which olmc does not compile."""
+    settings, and in files on which the results of GitOps tools depend and which olmc does not compile. `is_broken`: an
+    entry is left out because a file of it can't be read."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
     failed: tuple[tuple[str, tuple[Diagnostic, ...]], ...] = ()
     left_out: tuple[str, ...] = ()
     files: Difference = Difference(Side("before", ()), Side("after", ()), (), (), MappingProxyType({}), 0)
+    is_broken: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -84,7 +87,8 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
     left_out = dict.fromkeys(path for part in new.values() for path in part.left_out)
     files = compare_files((of_old, built_old), (of_new, built_new))
-    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), tuple(left_out), files)
+    is_broken = any(part.has_broken for part in new.values())
+    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), tuple(left_out), files, is_broken)
 
 
 def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
@@ -161,6 +165,10 @@ def _plan(
     done, narrowing = compile_planned(path, options)
     if done.failed or done.settled is None:
         return done.diagnostics
+    # The way to the content of a catalog is that of `olmc check` at the root.
+    cluster = CompiledCluster(new, done)
+    found = (*cluster_findings(cluster, done.diagnostics), *missing_catalogs([cluster]))
+    done = done._replace(diagnostics=found)
     return planned_for(path, options, begun, done, narrowing)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.olm.naming import CORE_KINDS
+from olmc.compiler.output.document import aligned, paragraph
 from olmc.compiler.output.messages import clean, not_found
-from olmc.compiler.output.text import aligned, paragraph
 from olmc.compiler.reconcile.loop import NO_CATALOG
 from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_steps, csv_object
 from olmc.k8s.api.rbac import NAMELESS_VERBS, merge, rule_allows

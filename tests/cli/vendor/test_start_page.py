@@ -6,19 +6,22 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from building import bundle_files, described
 from click.testing import CliRunner
-from commands import git
+from commands import clone_repository, commit_all, git, replace_text
 from image_kit import Image, bundle_image, catalog_image, push
 from image_workspaces import PROJECT, with_images
 from shown_pages import is_as_shown, shown_in
 
 from olmc.cli.main import main
+from olmc.compiler.load import helm
 
 PAGE = PROJECT / "docs/start.md"
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^## (.+?)\n.*?^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SUBSCRIBED = {
     "redhat-operator-index": ("lantern", "stable-1.0"),
@@ -122,6 +125,37 @@ def test_commands_of_the_page(section: str, host: str, tmp_path: Path, monkeypat
         printed = CliRunner().invoke(main, arguments).output
         # What is packed anew each time has another digest each time.
         assert is_as_shown(output, re.sub(r"sha256:[0-9a-f]+", "sha256:...", printed)), printed
+
+
+TOOLS = {
+    "Argo CD": ("argo", "operators/beacon/operators.yaml", "  source: harbour\n"),
+    "Flux": ("flux", "operators/base/beacon.yaml", "  source: operatorhubio-catalog\n"),
+}
+"""The example of each tool, and where its branch asks for approvals."""
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_repository_that_a_tool_applies(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if tool == "Flux" and not (shutil.which("kustomize") or shutil.which("kubectl")):
+        pytest.skip("needs kustomize or kubectl")
+    if tool == "Argo CD" and not (shutil.which("helm") or find_spec(helm.LIBRARY)):
+        pytest.skip("needs helm, or the extra olmc[helm]")
+    name, path, line = TOOLS[tool]
+    title = f"### {tool} applies the repository"
+    text = re.split(r"^##", PAGE.read_text(encoding="utf-8").partition(f"{title}\n")[2], flags=re.MULTILINE)[0]
+    root = clone_repository(PROJECT / "fixtures/repos" / name, tmp_path / name)
+    git("checkout", "--quiet", "-b", "change", cwd=root)
+    shown = [pair for block in BLOCK.findall(text) for pair in shown_in(block)]
+    assert path in text
+    monkeypatch.chdir(root)
+    for command, output in shown:
+        if command == "olmc plan --from git:main":
+            replace_text(root / path, line, f"{line}  installPlanApproval: Manual\n")
+            commit_all(root, "change")
+        printed = CliRunner().invoke(main, command.split()[1:]).output
+        assert is_as_shown(output, printed), printed
 
 
 def test_the_page_has_five_readers() -> None:

@@ -6,13 +6,13 @@ from olmc.k8s.diagnostics import FoundBy, Rule, RuleTag, Severity, SourceFault
 
 MISSING_CATALOG = Rule(
     "OLMC620",
-    Severity.FAILURE,
+    Severity.WARNING,
     "The content of a catalog is not in the workspace",
     "the content of CatalogSource {namespace}/{name} is not in the workspace: {image}",
     "Run `olmc vendor`, or put its file-based catalog into catalogs/{name}/.",
     "A CatalogSource names an image; only `olmc vendor` reads a registry, so the workspace must contain its content. "
     "OLM does not resolve a namespace that sees an unreadable catalog (R-CAT-163, R-CAT-512).",
-    tags=frozenset({RuleTag.OF_REPOSITORY}),
+    tags=frozenset({RuleTag.OF_REPOSITORY, RuleTag.OUTCOME_UNKNOWN}),
 )
 CHANGED = Rule(
     "OLMC621",
@@ -288,20 +288,21 @@ BAD_CATALOG_FILE = Rule(
 )
 WITHOUT_CONTENT = Rule(
     "OLMC669",
-    Severity.FAILURE,
+    Severity.WARNING,
     "A catalog of a repository whose content is not at hand",
     "{number} for catalog {catalog} in {namespace}, whose content is not at hand: {names}",
     "{hint}",
     "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
     "unknown. olmc reports this once for each catalog of a repository.",
+    tags=frozenset({RuleTag.OUTCOME_UNKNOWN}),
 )
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
-    Severity.FAILURE,
+    Severity.WARNING,
     "A catalog that the workspace does not know",
     "catalog {namespace}/{catalog} is not defined in this workspace; olmc can't resolve these Subscriptions: {names}",
     "{hint}",
     "Clusters have catalogs that your repository does not define. Without their content olmc can't know the "
     "versions of these operators, and every answer about them would be a guess (R-CAT-502).",
-    tags=frozenset({RuleTag.OF_REPOSITORY}),
+    tags=frozenset({RuleTag.OF_REPOSITORY, RuleTag.OUTCOME_UNKNOWN}),
 )

@@ -13,8 +13,8 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subsc
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.facts import is_copy_by_metadata
+from olmc.compiler.output.document import as_columns
 from olmc.compiler.output.messages import json_text
-from olmc.compiler.output.text import as_columns
 from olmc.compiler.reconcile.diagnose import waiting
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, close_matches
