@@ -311,6 +311,31 @@ def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository |
     return Repository(root, folder, entries) if entries else None
 
 
+def with_entries_of(repository: Repository, other: Repository) -> Repository:
+    """Return a repository with the entries of another version of it that are here as well, and without OLM.
+
+    Without them, an object that stays would be new or removed because a file of OLM beside it is. A folder that a tool
+    applies in one version alone is no such entry.
+    """
+    known = {entry.path for entry in repository.entries}
+    missing = [entry for entry in other.entries if entry.path not in known and not entry.is_pattern]
+    if not missing:
+        return repository
+    applied = read_appliers(repository.root, repository.folder)
+    folders = {below.path: below for below in _folders(repository.folder)}
+    found: list[RepositoryEntry] = []
+    for entry in missing:
+        folder = folders.get(entry.path)
+        appliers = _told_once(applied.of(entry.path))
+        if folder is None or bool(appliers) != bool(entry.appliers):
+            continue
+        if entry.is_chart and is_chart(folder):
+            found += _releases(entry.path, appliers)
+        elif not entry.is_chart and entry.is_kustomization == (kustomization_in(repository.root, folder) is not None):
+            found.append(entry._replace(appliers=appliers))
+    return repository._replace(entries=(*repository.entries, *dict.fromkeys(found)))
+
+
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, () where there is nothing to read."""
     return () if no_folder(root) else find_entries(root, scan(root, Report()))

@@ -6,7 +6,7 @@ joins those that fit: it has one order of all items, and a limit shows the begin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -94,25 +94,26 @@ def within(document: Document, limit: int, size: Callable[[str], int] = len) -> 
     if size(whole) <= limit:
         return whole
     # Without any item, all numbers of what is left out are there, each at its longest.
-    left = limit - size(_joined(document, ()))
-    kept: set[_Place] = set()
-    for place, need in _in_order(document, size):
+    left = limit - size(_joined(document, {}))
+    kept: dict[tuple[int, int], list[int]] = {}
+    for (at, number, index), need in _in_order(document, size):
         left -= need
         if left < 0:
             break
-        kept.add(place)
+        kept.setdefault((at, number), []).append(index)
     return _joined(document, kept)
 
 
-def _joined(document: Document, kept: Collection[_Place] | None) -> str:
-    """Join the document's texts with those of the kept items; None for all."""
+def _joined(document: Document, kept: Mapping[tuple[int, int], Collection[int]] | None) -> str:
+    """Join the document's texts with those of the items that are kept, by section and group; None for all."""
     texts = [document.head]
     left: dict[str, int] = {}
     for at, section in enumerate(document.sections):
         texts.append(section.head)
         missing = 0
         for number, group in enumerate(section.groups):
-            shown = [one for index, one in enumerate(group.items) if kept is None or (at, number, index) in kept]
+            places = sorted(kept.get((at, number), ())) if kept is not None else range(len(group.items))
+            shown = [group.items[index] for index in places]
             further = len(group.items) - len(shown)
             alone = shown[0].alone if len(shown) == 1 else ""
             texts += [alone] if alone else [group.head, *(item.text for item in shown)] if shown else ()

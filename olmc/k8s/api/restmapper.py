@@ -228,6 +228,15 @@ def plural_of(kind: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
+def plural_kind(kind: str) -> str:
+    """Return the plural of a kind for sentences: `NetworkPolicies`.
+
+    >>> plural_kind("NetworkPolicy"), plural_kind("Ingress"), plural_kind("Role")
+    ('NetworkPolicies', 'Ingresses', 'Roles')
+    """
+    return kind[:-1] + plural_of(kind)[len(kind) - 1 :]
+
+
 Scope = Literal["Namespaced", "Cluster"]
 
 _CRD = GroupKind(APIEXTENSIONS, CRD_KIND)

@@ -1,0 +1,196 @@
+"""A plan at the root of a repository: which files it lists, and which clusters and entries it compares."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from scenarios import write
+
+from olmc.cli.main import main
+from olmc.resources import schema
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: {0}, namespace: argocd}}
+spec:
+  destination: {{name: {0}}}
+  source: {{repoURL: "https://git.example.com/harbour.git", path: {1}}}
+"""
+GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: quay, namespace: harbour}\n"
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAME}\n"
+BASE = {
+    "apps/north.yaml": APPLICATION.format("north", "clusters/north"),
+    "apps/south.yaml": APPLICATION.format("south", "clusters/south"),
+    "clusters/north/group.yaml": GROUP,
+    "clusters/south/group.yaml": GROUP,
+    "shop/web/values.yaml": "a: 1\n",
+}
+
+
+def plan(
+    tmp_path: Path, changed: dict[str, str], *options: str, base: dict[str, str] | None = None, removed: str = " "
+) -> Result:
+    """What `olmc plan` says of a repository in which files change, and those are removed that begin with a text."""
+    before = base or BASE
+    after = {path: text for path, text in before.items() if not path.startswith(removed)} | changed
+    for name, files in (("before", before), ("after", after)):
+        write(tmp_path / name, files)
+    arguments = ("plan", str(tmp_path / "after"), "--from", str(tmp_path / "before"), *options)
+    result = CliRunner().invoke(main, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kind"),
+    [
+        (".argocd-source.yaml", "kustomize: {namePrefix: x-}\n", "DecidingFileAdded"),
+        ("clusters/north/.argocd-source-north.yaml", "directory: {recurse: false}\n", "DecidingFileAdded"),
+        ("clusters/north/.gitattributes", "*.yaml working-tree-encoding=UTF-16\n", "DecidingFileAdded"),
+        (".sourceignore", "clusters/north\n", "DecidingFileAdded"),
+        ("clusters/north/deep/Chart.yaml", "apiVersion: v2\nname: deep\nversion: 1.0.0\n", "BuildAdded"),
+        (".olmcignore", "clusters/north/later.yaml\n", "PatternAdded"),
+    ],
+)
+def test_a_file_on_which_a_result_depends_is_a_risk(tmp_path: Path, path: str, text: str, kind: str) -> None:
+    result = plan(tmp_path, {path: text}, "-o", "json", "--fail-on", "risk")
+    planned = json.loads(result.stdout)
+    jsonschema.validate(planned, schema("repository-plan"))
+    assert [(change["kind"], change["severity"], change["object"]["name"]) for change in planned["files"]] == [
+        (kind, "risk", path)
+    ]
+    assert result.exit_code == 1
+    assert path in plan(tmp_path, {path: text}).stdout
+    assert path in plan(tmp_path, {path: text}, "-o", "markdown").stdout
+
+
+@pytest.mark.parametrize("path", ["shop/web/values.yaml", "shop/web/.argocd-source.yaml", "shop/Chart.yaml"])
+def test_a_file_beside_all_entries_is_no_risk(tmp_path: Path, path: str) -> None:
+    result = plan(tmp_path, {path: "namePrefix: x-\n"}, "-o", "json", "--fail-on", "risk")
+    assert (result.exit_code, json.loads(result.stdout)["files"]) == (0, [])
+
+
+def test_a_new_cluster_lists_its_own_objects_and_no_file_of_others(tmp_path: Path) -> None:
+    new = {
+        "apps/west.yaml": APPLICATION.format("west", "clusters/west"),
+        "clusters/west/group.yaml": GROUP,
+        "clusters/west/namespace.yaml": NAMESPACE.replace("NAME", "harbour"),
+    }
+    planned = json.loads(plan(tmp_path, new, "-o", "json").stdout)
+    assert planned["unchanged"] == ["north", "south"]
+    (west,) = planned["clusters"]
+    assert west["names"] == ["west"]
+    assert sorted(change["object"]["kind"] for change in west["plan"]["applied"]) == ["Namespace", "OperatorGroup"]
+    assert [change for change in west["plan"]["difference"]["changes"] if change["object"]["kind"] == "File"] == []
+    assert planned["files"] == []
+
+
+def test_a_namespace_of_another_entry_is_planned_only_where_it_is_used(tmp_path: Path) -> None:
+    """Without a cluster by name, each entry may be in the cluster of the others."""
+    base = {path: text for path, text in BASE.items() if not path.startswith("apps/")}
+    base |= {f"clusters/{name}/kustomization.yaml": "resources: [group.yaml]\n" for name in ("north", "south")}
+    added = {
+        "clusters/south/kustomization.yaml": "resources: [group.yaml, namespaces.yaml]\n",
+        "clusters/south/namespaces.yaml": NAMESPACE.replace("NAME", "harbour")
+        + "---\n"
+        + NAMESPACE.replace("NAME", "far"),
+    }
+    planned = json.loads(plan(tmp_path, added, "-o", "json", base=base).stdout)
+    created = {
+        name: [change["object"]["name"] for change in each["plan"]["applied"]]
+        for each in planned["clusters"]
+        for name in each["names"]
+    }
+    assert created == {"clusters/south": ["far", "harbour"], "clusters/north": ["harbour"]}
+
+
+def planned_by_cluster(planned: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """The actions of a plan and the names of their objects, by cluster."""
+    return {
+        name: sorted((change["action"], change["object"]["name"]) for change in each["plan"]["applied"])
+        for each in planned["clusters"]
+        for name in each["names"]
+    }
+
+
+SUBSCRIPTION = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: kettle, namespace: harbour}
+spec: {name: kettle, source: quay, sourceNamespace: olm, channel: stable}
+"""
+ALONE = {
+    "clusters/north/kustomization.yaml": "resources: [group.yaml]\n",
+    "clusters/north/group.yaml": GROUP,
+    "clusters/south/kustomization.yaml": "resources: [group.yaml]\n",
+    "clusters/south/group.yaml": GROUP.replace("quay", "mole"),
+}
+
+
+def test_an_entry_that_no_tool_applies_any_more_is_removed_from_its_cluster(tmp_path: Path) -> None:
+    """The name of its folder places it nowhere: the repository named its cluster."""
+    base = {**BASE, "apps/east.yaml": APPLICATION.format("east", "clusters/east"), "clusters/east/group.yaml": GROUP}
+    planned = json.loads(plan(tmp_path, {}, "-o", "json", base=base, removed="apps/south").stdout)
+    jsonschema.validate(planned, schema("repository-plan"))
+    assert planned_by_cluster(planned) == {"south": [("prune", "quay")]}
+    assert (planned["unchanged"], planned["released"], planned["files"]) == (
+        ["east", "north"], ["clusters/south"], [],
+    )  # fmt: skip
+    text = plan(tmp_path, {}, base=base, removed="apps/south").stdout
+    assert "no tool applies these any more, so the plans assume that their objects are removed: clusters/south" in text
+
+
+def test_an_entry_that_a_tool_applies_from_now_on_is_not_removed_where_it_was_alone(tmp_path: Path) -> None:
+    base = {path: text for path, text in BASE.items() if not path.startswith("apps/")}
+    base = {path.replace("clusters/", "operators/"): text for path, text in base.items()}
+    base |= {f"operators/{name}/kustomization.yaml": "resources: [group.yaml]\n" for name in ("north", "south")}
+    added = {"apps/north.yaml": APPLICATION.format("north", "operators/north")}
+    planned = json.loads(plan(tmp_path, added, "-o", "json", base=base).stdout)
+    assert planned_by_cluster(planned) == {"north": [("create", "quay")]}
+    assert (planned["unchanged"], planned["released"]) == (["operators/south"], [])
+
+
+@pytest.mark.parametrize("name", ["alpha", "zulu"])
+def test_an_entry_in_another_folder_is_the_same_one(tmp_path: Path, name: str) -> None:
+    moved = {path.replace("north", name): text for path, text in ALONE.items() if "north" in path}
+    planned = json.loads(plan(tmp_path, moved, "-o", "json", base=ALONE, removed="clusters/north").stdout)
+    assert (planned["clusters"], sorted(planned["unchanged"])) == ([], sorted([f"clusters/{name}", "clusters/south"]))
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize(
+    "content",
+    ["resources: [group.yaml, 'https://git.example.com/x//y?ref=v1']\n", "resources: [group.yaml, absent.yaml]\n"],
+)
+def test_an_entry_that_olmc_cannot_build_on_a_side_is_unknown(tmp_path: Path, content: str, is_before: bool) -> None:
+    """It is neither removed nor created, its cluster is not called unchanged, and its file is a risk."""
+    path = "clusters/north/kustomization.yaml"
+    base, changed = ({**ALONE, path: content}, {path: ALONE[path]}) if is_before else (ALONE, {path: content})
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base).stdout)
+    assert (planned["clusters"], planned["unchanged"], planned["leftOut"]) == (
+        [], ["clusters/south"], ["clusters/north"],
+    )  # fmt: skip
+    assert [(change["kind"], change["object"]["name"]) for change in planned["files"]] == [("BuildChanged", path)]
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_an_entry_with_olm_on_one_side_has_its_other_objects_on_both(tmp_path: Path, is_before: bool) -> None:
+    """A Namespace stays where the first Subscription beside it comes, or the last one goes."""
+    path = "clusters/north/kustomization.yaml"
+    without = {**ALONE, path: "resources: [ns.yaml]\n", "clusters/north/ns.yaml": NAMESPACE.replace("NAME", "harbour")}
+    del without["clusters/north/group.yaml"]
+    having = {
+        **without,
+        path: "resources: [ns.yaml, subscription.yaml]\n",
+        "clusters/north/subscription.yaml": SUBSCRIPTION,
+    }
+    base, changed = (without, having) if is_before else (having, without)
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base, removed="clusters/north/subscription").stdout)
+    assert planned_by_cluster(planned) == {"clusters/north": [("create" if is_before else "prune", "kettle")]}
