@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted
+from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted, prepare
 
 if TYPE_CHECKING:
     from olmc.cli.running import Call
@@ -32,8 +32,6 @@ def run() -> None:
     """
     gc.set_threshold(200_000, 50, 50)
     try:
-        from olmc.cli.console import prepare
-
         prepare()
         code = exit_code()
     except KeyboardInterrupt:
@@ -68,10 +66,15 @@ def _run(call: Call) -> int:
         click = sys.modules.get("click")
         if click is None or not isinstance(error, click.UsageError):
             raise
-        from olmc.cli.main import clicked
-
-        return clicked(error)
+        return _clicked(error)
     return 0
+
+
+def _clicked(wrong: Exception | None = None) -> int:
+    """Let click run the command line, or show what is wrong with it. Few runs need click."""
+    from olmc.cli.main import clicked
+
+    return clicked(wrong)
 
 
 def exit_code() -> int:
@@ -84,12 +87,7 @@ def exit_code() -> int:
 
     try:
         call = quick_call(sys.argv[1:])
-        if call is not None:
-            code = _ended(lambda: _run(call))
-        else:
-            from olmc.cli.main import clicked
-
-            code = _ended(clicked)
+        code = _ended(lambda: _run(call)) if call is not None else _ended(_clicked)
         sys.stdout.flush()
     except BrokenPipeError:
         return _unread()

@@ -40,7 +40,7 @@ def modules(project: Path) -> dict[str, ast.Module]:
     }
 
 
-def imported(tree: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
+def imported(tree: ast.AST, modules: dict[str, ast.Module]) -> Iterator[str]:
     """The modules that one imports when it runs, deferred imports included."""
     for_types = {
         id(below)
@@ -58,6 +58,16 @@ def imported(tree: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
             yield from {alias.name for alias in node.names} & modules.keys()
 
 
+def deferred(node: ast.AST, within: str = "") -> Iterator[tuple[str, ast.Import | ast.ImportFrom]]:
+    """Yield the imports inside of functions, each with the name of its function."""
+    for child in ast.iter_child_nodes(node):
+        name = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else within
+        name = "lambda" if isinstance(node, ast.Lambda) else name
+        if name and isinstance(child, ast.Import | ast.ImportFrom):
+            yield name, child
+        yield from deferred(child, name)
+
+
 def classes(modules: dict[str, ast.Module]) -> Iterator[str]:
     return (node.name for tree in modules.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
@@ -73,6 +83,36 @@ def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
         others = {each.split(".")[1] for each in used if each != "olmc"} - {package}
         packages.setdefault(package, set()).update(others)
     list(TopologicalSorter(packages).static_order())
+
+
+# A command line imports what one of its options or formats needs. The compiler imports what a bundle by itself, or a
+# workspace without some kind of object, does without. A wing below it defers even less.
+MOST_DEFERRED = {
+    "olmc.__main__": 2,
+    "olmc.cli": 80,
+    "olmc.integrations": 6,
+    "olmc.review": 13,
+    "olmc.targets": 7,
+    "olmc.compiler": 71,
+    "olmc.k8s": 20,
+}
+
+
+def test_imports_inside_of_functions_are_few(modules: dict[str, ast.Module]) -> None:
+    """A module imports at its top what its users nearly always need. Lower a number when you remove such an import."""
+    counts = Counter(".".join(name.split(".")[:2]) for name, tree in modules.items() for _ in deferred(tree))
+    assert counts == MOST_DEFERRED
+    assert sum(MOST_DEFERRED.values()) <= 200
+
+
+def test_a_module_that_is_at_the_top_is_not_imported_again(modules: dict[str, ast.Module]) -> None:
+    """And a function imports each module once."""
+    found = []
+    for name, tree in modules.items():
+        top = {used for node in tree.body if isinstance(node, ast.ImportFrom) for used in imported(node, modules)}
+        inside = Counter((function, used) for function, node in deferred(tree) for used in imported(node, modules))
+        found += [(name, *place) for place, count in inside.items() if count > 1 or place[1] in top]
+    assert found == []
 
 
 @pytest.mark.slow

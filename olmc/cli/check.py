@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.compiling import GivenInput, given_of, tell_idle
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -26,23 +27,20 @@ from olmc.cli.console import (
     tell_unknown,
     wrong_usage,
 )
-from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
+from olmc.cli.declared import PathOf, argument, codes, command, flag, option
 from olmc.cli.jobs import do_each, jobs_for, jobs_of, jobs_option
 from olmc.cli.options import (
     CompileOptions,
-    GivenInput,
     ScopeOptions,
     allow_empty_option,
     entry_option,
     fields_of,
     fixed_of,
-    given_of,
     inputs_of,
     no_remedies_option,
     options_of,
     output_option,
     show_secrets_option,
-    tell_idle,
     timings_of,
 )
 from olmc.compiler.api import emptiness
@@ -53,7 +51,29 @@ from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import docs_url
+from olmc.review.check.check import (
+    CheckRules,
+    CheckScope,
+    cel_problem,
+    check_compiled,
+    check_each_package,
+    check_package,
+    check_repository_of_bundles,
+    line_reader,
+    located_diagnostics,
+    scanned,
+)
+from olmc.review.check.validators.findings import (
+    OPTIONAL,
+    SUITES,
+    Categories,
+    Platform,
+    ValidatorSettings,
+    select_validators,
+)
+from olmc.review.diagnose.remedies import MOST_SECONDS
 from olmc.review.explain.left_out import counted, note
+from olmc.review.rules.catalogue import all_rules, code_start, rule_page
 from olmc.targets.pipeline import compile
 from olmc.version import __version__
 
@@ -79,8 +99,6 @@ def _untold(done: Sequence[CheckResult]) -> str:
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
     """How often there is what, the most frequent first."""
-    from olmc.review.rules.catalogue import all_rules
-
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
     counts = Counter((each.code, str(each.severity)) for each in reported)
@@ -128,8 +146,6 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
 def print_findings(
     done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
 ) -> None:
-    from olmc.review.check.check import line_reader, located_diagnostics
-
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
     if output == "text":
@@ -147,22 +163,27 @@ def print_findings(
     elif output == "json":
         repositories = [each.clusters for each in done if each.clusters]
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
-    elif output == "github":
-        from olmc.compiler.output.ci_reports import as_github
-        from olmc.review.rules.catalogue import all_rules
+    else:
+        _print_report(found, done, output, failing=failing, least=least, show_secrets=show_secrets)
+    tell_aside(found, least=least)
+    for each in done if output != "text" else ():
+        say(note(each.left_out, each.shown_as), nl=False)
 
-        titles = {rule.code: rule.title for rule in all_rules()}
-        say(as_github(found, titles, least=least), nl=False)
+
+def _print_report(
+    found: Sequence[Diagnostic], done: Sequence[CheckResult], output: str, *, failing: Severity, least: Severity,
+    show_secrets: bool,
+) -> None:  # fmt: skip
+    """Print findings in the format of a CI system."""
+    from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_github, as_junit, as_sarif
+    from olmc.compiler.rules.rulebook import linked
+
+    rules = {rule.code: rule for rule in all_rules()}
+    if output == "github":
+        say(as_github(found, {code: rule.title for code, rule in rules.items()}, least=least), nl=False)
     elif output == "junit":
-        from olmc.compiler.output.ci_reports import as_junit
-
         say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
-        from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
-        from olmc.compiler.rules.rulebook import linked
-        from olmc.review.rules.catalogue import all_rules, rule_page
-
-        rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
         made = as_sarif(
@@ -171,9 +192,6 @@ def print_findings(
         say(made.text, nl=False, out=True)
         if made.left_out:
             say(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits")
-    tell_aside(found, least=least)
-    for each in done if output != "text" else ():
-        say(note(each.left_out, each.shown_as), nl=False)
 
 
 _KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
@@ -182,9 +200,6 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.review.check.check import cel_problem
-    from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
-
     names, unknown = select_validators(optional)
     if unknown:
         known = ", ".join((*OPTIONAL, *SUITES))
@@ -211,8 +226,6 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
-    from olmc.review.rules.catalogue import all_rules, code_start
-
     known = [rule.code for rule in all_rules()]
     for name, starts in given:
         for code in starts:
@@ -231,8 +244,6 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
-    from olmc.review.check.validators.findings import Platform
-
     hint = "--optional-value platforms"
     try:
         images = json.loads(_given_file("platforms", path))
@@ -244,8 +255,6 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
-    from olmc.review.check.validators.findings import Categories
-
     if not path:
         return None
     try:
@@ -283,8 +292,6 @@ def checked_path(
     order: CheckOrder, one: Input, timings: Timings = UNTIMED, check_each: PartsCheck | None = None
 ) -> CheckedPath:
     """What is found in a path; `check_each` checks the packages of a repository of bundles."""
-    from olmc.review.check.check import check_compiled, check_each_package, check_repository_of_bundles, scanned
-
     request = scanned(one.request(order.options, order.given, timings.stage))
     if order.options.state is None and timings is UNTIMED and one.is_plain:
         found = check_repository_of_bundles(request, order.rules, check_each or check_each_package)
@@ -305,9 +312,12 @@ def checked_path(
 
 def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:  # noqa: ARG001
     """What is found in a package of a repository of bundles."""
-    from olmc.review.check.check import check_package
-
     return check_package(task)
+
+
+def complete_validator(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete an optional validator, or a suite of them."""
+    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
 
 
 class CheckOptions(NamedTuple):
@@ -328,7 +338,7 @@ class CheckOptions(NamedTuple):
         help="Exclude codes with this prefix (may be repeated).",
     )  # fmt: skip
     optional: tuple[str, ...] = option(
-        "--optional", multiple=True, metavar="NAME", shell_complete=optional_validators,
+        "--optional", multiple=True, metavar="NAME", shell_complete=complete_validator,
         help="Also run an optional bundle validator, a suite, or all (may be repeated).",
     )  # fmt: skip
     values: tuple[str, ...] = option(
@@ -395,9 +405,6 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     timings = timings_of(ctx, opts.compiling.timings)
     settings = settings_of(opts.optional, opts.values)
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
-    from olmc.review.check.check import CheckRules, CheckScope
-    from olmc.review.diagnose.remedies import MOST_SECONDS
-
     fields = fields_of(opts.scope, opts.compiling)
     options, given = options_of(ctx, fields), fixed_of(ctx, fields)
     inputs = inputs_of(ctx, opts.paths, opts.entries)
@@ -417,8 +424,6 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
         def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
-            from olmc.review.check.check import check_repository_of_bundles
-
             doing(f"checking {len(packages)} packages in {place}")
             request = Input(place).request(options, given)._replace(tree=tree)
             return check_repository_of_bundles(request, rules, in_processes, packages)

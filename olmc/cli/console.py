@@ -67,25 +67,16 @@ class Input(NamedTuple):
         return CompileRequest(self.root, options, fixed, beside=self.beside, release=self.release, stage=stage)
 
 
-def wrong_usage(message: str) -> NoReturn:
-    """End the command with what click says of wrong usage."""
+def wrong_usage(message: str, *, of_value: bool = False, hint: str | None = None) -> NoReturn:
+    """End the command with what click says of wrong usage, or of the value of an option."""
     import click  # with how the command is used; few runs get here
 
-    raise click.UsageError(message)
+    raise click.BadParameter(message, param_hint=hint) if of_value else click.UsageError(message)
 
 
 def bad_value(message: str, hint: str | None = None) -> NoReturn:
-    """As `wrong_usage`, about the value of an option, that of `hint` if there is one."""
-    import click
-
-    raise click.BadParameter(message, param_hint=hint)
-
-
-def no_cluster(name: str, option: str) -> NoReturn:
-    """End because what is called by a name is a bundle where a cluster is asked for."""
-    from olmc.review.plan.engine import NO_CLUSTER
-
-    bad_value(NO_CLUSTER.format(name), option)
+    """End the command as `wrong_usage`, about the value of an option, that of `hint` if there is one."""
+    wrong_usage(message, of_value=True, hint=hint)
 
 
 def interrupted() -> NoReturn:

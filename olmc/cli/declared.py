@@ -179,20 +179,21 @@ def _filled(options: Any, values: Mapping[str, Any]) -> Any:
     )
 
 
-# What shells complete for the values of options and arguments: what olmc knows, and what the workspace has.
+# Shells complete values of options and arguments by these: the words that olmc knows, and the names in the workspace. A
+# command that needs the words for its work completes its own.
 #
-# A workspace that can't be read has nothing to complete, and nothing is reported about it: somebody is typing.
+# olmc completes nothing from a workspace that it can't read, and reports nothing about it, since you are typing.
 
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The codes of rules."""
+    """Complete a code of a rule."""
     from olmc.review.rules.catalogue import all_rules
 
-    return _beginning(incomplete, (rule.code for rule in all_rules()))
+    return beginning(incomplete, (rule.code for rule in all_rules()))
 
 
 def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The codes of rules, and once something is written the ids of the rule book."""
+    """Complete a code of a rule, and a typed beginning also to an id of the rule book."""
     from olmc.compiler.rules.rulebook import rules_beginning
 
     ids = [rule.id for rule in rules_beginning(incomplete)] if incomplete else []
@@ -200,80 +201,56 @@ def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The kinds that every cluster with OLM has."""
+    """Complete a kind that every cluster with OLM has."""
     from olmc.k8s.api.restmapper import builtin_kinds
 
-    return _beginning(incomplete, (kind for _, kind in builtin_kinds()))
-
-
-def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The names of optional validators and of suites of them."""
-    from olmc.review.check.validators.findings import OPTIONAL, SUITES
-
-    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
+    return beginning(incomplete, (kind for _, kind in builtin_kinds()))
 
 
 def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The versions of OLM that one can ask for."""
+    """Complete a version of OLM that olmc knows."""
     from olmc.compiler.olm.profiles.data import known_versions
 
     return [version for version in known_versions() if version.startswith(incomplete)]
 
 
-def resources(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """What `olmc get` shows."""
-    from olmc.targets.proposed.installed.resources import OLM_RESOURCES, RESOURCES
-
-    return _beginning(incomplete, (resource.plural for resource in (*RESOURCES, *OLM_RESOURCES)))
-
-
 def packages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The packages of the workspace's catalogs."""
-    return _beginning(incomplete, _packages(_workspace(ctx)))
+    """Complete a package of the catalogs in the workspace."""
+    return beginning(incomplete, packages_of(workspace_of(ctx)))
 
 
 def namespaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The namespaces that the workspace names."""
-    workspace = _workspace(ctx)
+    """Complete a namespace that the workspace names."""
+    workspace = workspace_of(ctx)
     names: set[str] = set()
     for manifest in workspace.manifests if workspace is not None else ():
         metadata = manifest.object.get("metadata", {})
         names.add(metadata.get("name") if manifest.object["kind"] == "Namespace" else metadata.get("namespace"))
-    return _beginning(incomplete, names)
+    return beginning(incomplete, names)
 
 
-def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """What `olmc why` is asked about: packages and CSVs, and once there is a slash the objects of the cluster."""
-    if "/" in incomplete:
-        from olmc.targets.pipeline import compile
-
-        with suppress(OSError):
-            return _beginning(incomplete, (str(rendered.identity) for rendered in compile(_path(ctx)).objects))
-        return []
-    workspace = _workspace(ctx)
-    return _beginning(incomplete, [*_packages(workspace), *(workspace.bundles if workspace is not None else ())])
-
-
-def _packages(workspace: Workspace | None) -> set[str]:
+def packages_of(workspace: Workspace | None) -> set[str]:
+    """Return the names of the packages in all catalogs of a workspace."""
     catalogs = workspace.catalogs.values() if workspace is not None else ()
     return {package for catalog in catalogs for package in catalog.packages}
 
 
-def _path(ctx: click.Context) -> Path:
-    """The workspace of a command line that is not complete: one that was typed before counts."""
+def path_of(ctx: click.Context) -> Path:
+    """Return the path that an incomplete command line is about, the current directory for none."""
     path = ctx.params.get("workspace") or ctx.params.get("path") or Path()
     return Path(path)
 
 
-def _workspace(ctx: click.Context) -> Workspace | None:
+def workspace_of(ctx: click.Context) -> Workspace | None:
+    """Read the workspace that an incomplete command line is about, None where that fails."""
     from olmc.compiler.api import load
 
     with suppress(OSError):
-        return load(_path(ctx))
+        return load(path_of(ctx))
     return None
 
 
-def _beginning(incomplete: str, names: Iterable[str | None]) -> list[str]:
-    """Those that begin with what is typed, in any case, sorted; none that a shell would take for more than a word."""
+def beginning(incomplete: str, names: Iterable[str | None]) -> list[str]:
+    """Return the names that begin with the typed text, in any case, sorted; none that is several words to a shell."""
     words = {name for name in names if name and name.isprintable() and not any(map(str.isspace, name))}
     return sorted(word for word in words if word.lower().startswith(incomplete.lower()))

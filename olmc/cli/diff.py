@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli import declared as completing
-from olmc.cli import options as values
+from olmc.cli.compiling import RENDERED, OptionNeed, check_kinds, given_of, tell_idle
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, tell_approvals, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
 from olmc.cli.options import (
-    RENDERED,
     ClusterOptions,
-    OptionNeed,
     ProposedOptions,
     StateOptions,
     approve_option,
@@ -24,7 +22,6 @@ from olmc.cli.options import (
     fail_on_option,
     fields_of,
     fixed_of,
-    given_of,
     is_given,
     least_of,
     olm_versions_option,
@@ -32,7 +29,6 @@ from olmc.cli.options import (
     options_of,
     output_option,
     show_secrets_option,
-    tell_idle,
     timings_of,
     timings_option,
     watched,
@@ -45,6 +41,8 @@ from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.api.restmapper import known_kinds
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.review.diff.both_sides import read_sides, read_versions
+from olmc.review.diff.engine import difference_of, write
 from olmc.review.diff.git import sides_of
 from olmc.review.diff.operators import remarks
 from olmc.review.diff.settings import Kinds
@@ -160,8 +158,6 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     given = fixed_of(ctx, (*fields, "olm_version"))
     given |= {field for name, field in _FIELDS.items() if is_given(ctx, name)}
 
-    from olmc.review.diff.engine import difference_of, write
-
     kinds = Kinds(opts.include, opts.exclude) if opts.include or opts.exclude else None
     made: list[Compilation] = []
 
@@ -232,8 +228,6 @@ def _read(
     old: str | BegunCluster, new: str, compiled: CompileUnder, kinds: Kinds | None, allow_empty: bool, *,
     look_ahead: bool, fresh: bool,
 ) -> Sides:  # fmt: skip
-    from olmc.review.diff.both_sides import read_sides
-
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
         return read_sides(
             old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds, look_ahead=look_ahead, fresh=fresh
@@ -243,8 +237,6 @@ def _read(
 def _read_versions(
     path: str, versions: Sequence[str], compiled: Callable[..., Compilation], kinds: Kinds | None, allow_empty: bool
 ) -> Sides:
-    from olmc.review.diff.both_sides import read_versions
-
     under = [(version, partial(compiled, version=version)) for version in versions]
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
         return read_versions(path, under, Path(folder), allow_empty=allow_empty, kinds=kinds)
@@ -260,4 +252,4 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
     there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]
     settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
     there += [obj for each in settled for obj in possible_objects(*each)]
-    values.check_kinds(kinds.include, kinds.exclude, known_kinds(there))
+    check_kinds(kinds.include, kinds.exclude, known_kinds(there))

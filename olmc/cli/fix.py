@@ -1,32 +1,39 @@
-"""`olmc fix`: apply the changes that cure what `olmc status` and `olmc check` diagnose."""
+"""Commands that change the files of a workspace: `olmc fix` by what it diagnoses, `olmc migrate` for another API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.console import DONE, FINDINGS, progress, say, writing, wrong_usage
-from olmc.cli.declared import PathOf, argument, codes, command, flag, option
+from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, writing, wrong_usage
+from olmc.cli.declared import Choice, PathOf, argument, codes, command, flag, option
 from olmc.cli.options import (
-    EVERYTHING,
     CompileOptions,
-    compiled,
     fields_of,
     fixed_of,
     inputs_of,
+    is_given,
+    olm_version_option,
     options_of,
     timings_of,
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.migration import as_patch
+from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.remedies import applicable, merged, search
 
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.migration import Migration
     from olmc.review.diagnose.diagnosis import Diagnosis
     from olmc.review.diagnose.remedies import Remedy, RemedySearch
 
@@ -62,10 +69,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
     compiled.
     """
-    from olmc.compiler.migration import as_patch
-    from olmc.review.diagnose.engine import diagnose, scene_of
-    from olmc.review.diagnose.remedies import applicable, merged, search
-
     one = inputs_of(ctx, [opts.path])[0]
     if one.is_staged:
         wrong_usage("changes are made in the files of a workspace; give its directory.")
@@ -83,8 +86,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     if opts.dry_run:
         say(as_patch(changes), nl=False, out=True)
     elif changes:
-        from olmc.compiler.output.directory import rewrite
-
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
             rewrite(
@@ -147,3 +148,82 @@ def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
             say(clean(f"  $ {diagnosis.command}"))
     if not tried.is_complete:
         say("olmc: not all changes were tried; --select chooses the diagnoses to try.")
+
+
+class MigrateOptions(NamedTuple):
+    """The options of `olmc migrate`."""
+
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    to: str = option("--to", required=True, type=Choice(("descoped", "v2alpha1", "olm-v1")), help="The target.")
+    dry_run: bool = flag("--dry-run", help="Print the changes as a patch, without writing.")
+    steps: bool = flag("--steps", help="With olm-v1: print the steps for a live cluster as a script, without writing.")
+    olm_version: str = olm_version_option
+
+
+@command(MigrateOptions)
+def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
+    """Convert a workspace to OLM v1 or to the proposed APIs.
+
+    olm-v1: Subscriptions become ClusterExtensions, with a ServiceAccount and its permissions, and CatalogSources
+    become ClusterCatalogs; lists what each operator loses, and keeps those that can't move. descoped: operators that
+    can watch all namespaces get a global OperatorGroup, and several instances of one version become one; lists
+    permissions that come or go. v2alpha1: Subscriptions become Operators, unless the operator would change by it.
+    Comments are kept. What needs a decision is reported and left unchanged.
+
+    \b
+    Examples:
+      olmc migrate --to descoped --dry-run              what would change, as a patch
+      olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
+      olmc migrate fleet --to v2alpha1                  change the files
+      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators first
+      olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
+
+    Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
+    """
+    from olmc.review.migrate import proposed, repository
+
+    path, to, dry_run, steps, olm_version = opts
+    has_version = is_given(ctx, "olm_version")
+    if to != "olm-v1" and (steps or has_version):
+        wrong_usage("--steps and --olm-version are for --to olm-v1.")
+    parts = cluster_parts(ctx, path, {})
+    scripts: dict[str, str] = {}
+
+    def migrate_part(request: CompileRequest, config: str) -> Migration:
+        if to == "olm-v1":
+            from olmc.review.migrate.to_extensions import migrate_to_extensions
+
+            made, _, script = migrate_to_extensions(request, olm_version if has_version else "", config)
+            title = clean(f"# {request.part.cluster.title}\n") if request.part is not None and script else ""
+            scripts[title] = script
+            return made
+        return proposed.migrate(request, "descoped" if to == "descoped" else "operators", config)
+
+    of_clusters = [part for part in parts if part is not None]
+    tell_left_entries(of_clusters)
+    if of_clusters:
+        done = repository.migrate_repository(path, of_clusters, migrate_part)
+    else:
+        done = migrate_part(CompileRequest(path), proposed.config_text(path))
+    script = "".join(chain.from_iterable(scripts.items()))
+    # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
+    if not (done.failed or dry_run or steps):
+        _write(path, done.changes)
+    tell(done.remarks, path, least=Severity.INFO)
+    if done.failed:
+        raise SystemExit(BAD_INPUT)
+    if steps or dry_run:
+        say(script if steps else as_patch(done.changes), nl=False, out=True)
+    raise SystemExit(FINDINGS if done.unfinished or is_any_broken(parts) else DONE)
+
+
+def _write(root: Path, changes: Sequence[FileChange]) -> None:
+    texts = {root / change.path: change.after for change in changes}
+    empty = [path for path, text in texts.items() if not text]
+    new = [root / change.path for change in changes if not change.before]
+    with writing(*texts):
+        rewrite({path: text for path, text in texts.items() if text}, new=new)
+        for path in empty:
+            path.unlink()
+    for path in texts:
+        say(f"{path}: {'removed, nothing is left in it' if path in empty else 'written'}")

@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import Input, tell
 from olmc.compiler.api import Compilation
+from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
+from olmc.compiler.output.messages import as_json, as_text
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
 from olmc.integrations.fleet.pool import serve_tasks
 from olmc.integrations.fleet.trees import READS_VALUES, WorkerFolders, reads_values, staged, staged_beside
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
+from olmc.review.explain.left_out import content, left_out_of, note
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -94,8 +97,6 @@ def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, B
 
 def _releases(folder: Path) -> list[Release | None]:
     """How a folder of a repository is installed, by each who applies it."""
-    from olmc.compiler.load.entries import entries_at  # few entries are charts
-
     top = next(parent for parent in (folder, *folder.parents) if (parent / REPOSITORY_MARK).exists())
     path = folder.relative_to(top).as_posix()
     return [entry.release for entry in entries_at(top) if entry.path == path]
@@ -138,13 +139,12 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
-    from olmc.review.plan.outputs import as_data, as_text, outcome
+    from olmc.review.plan import engine, outputs
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
     one = _input_before(given)
-    begun = begun_at(one.request(options, fixed) if one is not None else None, "before", report)
+    begun = engine.begun_at(one.request(options, fixed) if one is not None else None, "before", report)
     if begun is None:
         return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:
@@ -153,20 +153,21 @@ def _plan(given: _Given) -> dict[str, Any]:
             empty.mkdir(exist_ok=True)
             stack.callback(shutil.rmtree, empty, ignore_errors=True)
             given = given._replace(after=empty)
-        path = PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
+        path = engine.PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
         options = options._replace(state=begun.state)
-        done, narrowing = compile_planned(path, options)
+        done, narrowing = engine.compile_planned(path, options)
         refused = _refused(done)
         if refused is not None:
             return refused
-        plan = planned_for(path, options, begun, done, narrowing)
+        plan = engine.planned_for(path, options, begun, done, narrowing)
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
     gravity = "risk" if plan.has_unknown and gravity in ("none", "change") else gravity
     gravity = "failing" if plan.fails else gravity
     return {
-        "headline": outcome(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
+        "headline": outputs.outcome(plan), "gravity": gravity, "text": outputs.as_text(plan, color=True),
+        "data": outputs.as_data(plan),
         READS_VALUES: _reads_values(done, begun.side.settled, begun.state.applied.values()),
     }  # fmt: skip
 
@@ -185,16 +186,15 @@ def _compiled(given: _Given) -> Compilation:
 
 
 def _status(given: _Given) -> dict[str, Any]:
-    from olmc.cli.inspect import extension_rows
-    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.explain.status import UNKNOWN, as_data, as_table, operators
+    from olmc.cli.inspect import diagnosed_rows
+    from olmc.review.explain.status import UNKNOWN, as_data, as_table
 
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
     refused = _refused(done)
     if refused is not None:
         return refused
     assert done.settled is not None
-    rows = with_diagnoses(operators(done.settled, done.operators, extension_rows(done)), diagnose(scene_of(done)))
+    rows = diagnosed_rows(done, done.settled)
     failing = sum(row.fails for row in rows)
     number = f"{len(rows)} operator{'s' * (len(rows) != 1)}"
     unknown = sum(row.waits == UNKNOWN for row in rows)
@@ -215,8 +215,6 @@ def _status(given: _Given) -> dict[str, Any]:
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
     """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
-    from olmc.review.explain.left_out import content, left_out_of, note
-
     assert given.after is not None
     found = left_out_of(given.after, done)
     lines = note(found)
@@ -228,7 +226,6 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
-    from olmc.compiler.output.messages import as_json, as_text
     from olmc.review.check.check import CheckRules, check_compiled
 
     request = _input(given).request(given.options, given.given)

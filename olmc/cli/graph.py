@@ -13,6 +13,8 @@ from olmc.compiler.output.messages import QueryError, clean, not_found
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import name_of
+from olmc.review.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
+from olmc.review.graph.output import describe_route, draw_package
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -75,12 +77,6 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
         if output is not None or start is not None or channels or catalog or skip_ranges:
             wrong_usage("the way of a ClusterExtension is a text, and follows from what that asks for.")
         raise SystemExit(_walk_extension(package.removeprefix(_EXTENSION), path))
-    from olmc.review.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
-    from olmc.review.graph.output import (  # takes long to import, as all that reads catalogs does
-        describe_route,
-        draw_package,
-    )
-
     report = Report()
     catalogs = catalogs_at(path, report)
     kept = apply_suppressions(path, report, read_config(path, Report())).kept

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say, tell, writing, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, flag, option
 from olmc.cli.options import is_given, olm_version_option
+from olmc.compiler.load.live_objects import read_dump
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import put
 from olmc.compiler.rules.findings.workspace import INCOMPLETE
+from olmc.compiler.transition.state import command_for, lacking, state_commands, state_text, with_aggregated_rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 
@@ -60,8 +63,6 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
     if print_command:
         if paths or output is not None:
             wrong_usage("--print-command reads and writes no file.")
-        from olmc.compiler.transition.state import state_commands
-
         say(state_commands("oc" if oc else "kubectl", context), nl=False, out=True)
         return
     if oc or context:
@@ -70,9 +71,6 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
         wrong_usage("--no-names and --olm-version are for --verify.")
     if not paths:
         wrong_usage("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
-    from olmc.compiler.load.live_objects import read_dump
-    from olmc.compiler.transition.state import state_text
-
     report = Report()
     dump = read_dump(paths, report)
     if dump is not None:
@@ -99,8 +97,6 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     """The cluster held against what olmc predicts from a part of it."""
     import tempfile
 
-    from olmc.compiler.load.request import CompileRequest
-    from olmc.compiler.transition.state import with_aggregated_rules
     from olmc.review.plan.repair import left_out, options_for, verified
     from olmc.targets.pipeline import compile
 
@@ -115,8 +111,6 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
     """Say which kinds the dump has none of, and how to read them."""
-    from olmc.compiler.transition.state import command_for, lacking
-
     absent = lacking(dump)
     certain = [each for each in absent if each.is_always_there]
     possible = [each.kind.kind for each in absent if not each.is_always_there]

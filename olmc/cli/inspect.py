@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, is_any_broken, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
-from olmc.cli.declared import PathOf, argument, command, flag, targets
+from olmc.cli.declared import PathOf, argument, beginning, command, flag, packages_of, path_of, workspace_of
 from olmc.cli.options import (
-    EVERYTHING,
     ClusterOptions,
-    CompiledInput,
     CompileOptions,
     ProposedOptions,
     ScopeOptions,
     StateOptions,
     allow_empty_option,
     approve_option,
-    compiled,
-    compiled_clusters,
     entry_option,
     fields_of,
     fixed_of,
     inputs_of,
-    is_any_broken,
     no_remedies_option,
     olm_version_option,
     options_of,
     output_option,
-    tell_left_out,
     timings_of,
     timings_option,
 )
@@ -38,18 +34,39 @@ from olmc.compiler.olm.profiles.data import controller_text
 from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_diagnoses
+from olmc.review.diagnose.remedies import with_fixes
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.missing import PRESENT, UNKNOWN
+from olmc.review.explain.missing import as_data as answers_as_data
+from olmc.review.explain.missing import as_text as answers_as_text
+from olmc.review.explain.missing import why as answers_to
+from olmc.review.explain.status import ExplainContext, as_data, as_table, operators, untold
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.request import CompileRequest
+    from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.review.explain.status import OperatorStatus
+
+
+def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete a package or a CSV, and with a slash an object of the cluster."""
+    if "/" in incomplete:
+        with suppress(OSError):
+            return beginning(incomplete, (str(rendered.identity) for rendered in compile(path_of(ctx)).objects))
+        return []
+    workspace = workspace_of(ctx)
+    return beginning(incomplete, [*packages_of(workspace), *(workspace.bundles if workspace is not None else ())])
 
 
 class WhyOptions(NamedTuple):
     """The options of `olmc why`."""
 
-    target: str = argument(shell_complete=targets)
+    target: str = argument(shell_complete=complete_target)
     path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
     output: str = output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json).")
     no_remedies: bool = no_remedies_option
@@ -74,11 +91,6 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     Exit codes: 0 it exists and works, or is unknown for want of content, 1 it is missing or fails, 2 nothing has this
     name, 3 input that can't be compiled.
     """
-    from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
-    from olmc.review.explain.missing import PRESENT, UNKNOWN, as_data, as_text
-    from olmc.review.explain.missing import why as answers_to
-    from olmc.review.explain.status import ExplainContext
-
     one = inputs_of(ctx, [opts.path])[0]
     path, beside, *_ = one
     fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
@@ -96,14 +108,12 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         wrong_usage(str(error))
     found = diagnose(scene_of(done))
     if one.is_plain and not opts.no_remedies:
-        from olmc.review.diagnose.remedies import with_fixes
-
         found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields)), done, found)
     answers = with_causes(answers, found, settled.cluster)
     if opts.output == "json":
-        say(json_text(as_data(opts.target, answers)), out=True)
+        say(json_text(answers_as_data(opts.target, answers)), out=True)
     else:
-        say(as_text(answers), nl=False, out=True)
+        say(answers_as_text(answers), nl=False, out=True)
     raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
 
 
@@ -153,9 +163,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.review.explain.metrics import as_prometheus
-    from olmc.review.explain.status import as_data, as_table, operators, untold
-
     fields = fields_of(
         opts.scope, opts.state, opts.cluster, opts.proposed, approve=opts.approve, olm_version=opts.olm_version
     )
@@ -212,20 +219,12 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
 
     `request` is that of a workspace in which changes are tried, None to try none.
     """
-    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.diagnose.remedies import with_fixes
-    from olmc.review.explain.status import operators
-
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for one in compiled:
         made, settled, cluster = one.compilation, one.settled, one.cluster
         folders = one.part.subscribed_in if one.part is not None else {}
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
-        rows = operators(settled, made.operators, extension_rows(made))
-        found = diagnose(scene_of(made))
-        if request is not None and cluster is None:
-            found = with_fixes(request, made, found)
-        for operator in with_diagnoses(rows, found):
+        for operator in diagnosed_rows(made, settled, request if cluster is None else None):
             asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
             folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
@@ -236,9 +235,17 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
 _MOST_CLUSTERS = 2
 
 
+def diagnosed_rows(
+    made: Compilation, settled: SettledCluster, request: CompileRequest | None = None
+) -> Sequence[OperatorStatus]:
+    """Return the operators of a cluster with their diagnoses; with a request also try changes that cure them."""
+    found = diagnose(scene_of(made))
+    if request is not None:
+        found = with_fixes(request, made, found)
+    return with_diagnoses(operators(settled, made.operators, extension_rows(made)), found)
+
+
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.review.explain.extensions import extension_states  # most workspaces have none
-
         yield from extension_states(done.extensions)

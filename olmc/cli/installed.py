@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, say_table, tell, writing, wrong_usage
-from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, namespaces, option, resources
+from olmc.cli.compiling import GivenInput, compiled, tell_idle
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, say_table, tell, wrong_usage
+from olmc.cli.declared import PathOf, Whole, argument, beginning, command, flag, namespaces, option
 from olmc.cli.options import (
     ClusterOptions,
     CompileOptions,
-    GivenInput,
     ProposedOptions,
     approve_option,
-    cluster_parts,
-    compiled,
     fields_of,
     fixed_of,
-    is_any_broken,
-    is_given,
     olm_version_option,
     options_of,
     output_option,
-    tell_idle,
-    tell_left_entries,
     timings_of,
 )
-from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.directory import rewrite
-from olmc.compiler.output.messages import clean
+from olmc.compiler.olm.profiles.data import profile_of
 from olmc.k8s.diagnostics import POSSIBLE, Report, Severity, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
+from olmc.targets.proposed.installed.resources import (
+    INSTALLED,
+    OLM_RESOURCES,
+    RESOURCES,
+    packageserver_csv,
+    resource_called,
+)
+from olmc.targets.proposed.installed.view import (
+    ObjectQuery,
+    answer,
+    elsewhere,
+    list_version,
+    view_as_text,
+    view_of,
+    viewing,
+    waiting_plans,
+)
+from olmc.targets.proposed.rules import NO_SERVER
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.compiler.migration import Migration
-    from olmc.k8s.diagnostics import FileChange
+
+def complete_resource(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Complete a resource that `olmc get` shows."""
+    return beginning(incomplete, (resource.plural for resource in (*RESOURCES, *OLM_RESOURCES)))
 
 
 class GetOptions(NamedTuple):
     """The options of `olmc get`."""
 
-    resource: str = argument(shell_complete=resources)
+    resource: str = argument(shell_complete=complete_resource)
     words: tuple[str, ...] = argument(multiple=True, metavar="[NAME] [PATH]")
     namespace: str = option(
         "-n", "--namespace", default="default", show_default=True, metavar="NS", shell_complete=namespaces,
@@ -83,8 +94,6 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage, 3 input that can't
     be compiled.
     """
-    from olmc.targets.proposed.installed.resources import INSTALLED, OLM_RESOURCES, RESOURCES, resource_called
-
     resource, words, namespace, all_namespaces, output, _, icons, compiling = opts
     name, workspace = _name_and_path(words, opts.workspace)
     resources = (*RESOURCES, *OLM_RESOURCES)
@@ -96,17 +105,6 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
         bad_value(f"there is no resource {resource}. {hint}", "RESOURCE")
     if name and all_namespaces:
         wrong_usage("a resource can't be looked up by NAME in all namespaces; give -n NS.")
-    from olmc.targets.proposed.installed.view import (
-        ObjectQuery,
-        answer,
-        elsewhere,
-        list_version,
-        view_as_text,
-        view_of,
-        viewing,
-        waiting_plans,
-    )
-
     fields, timings = fields_of(compiling), timings_of(ctx, compiling.timings)
     given, options = fixed_of(ctx, fields), Options(kube_version=compiling.cluster.kube_version)
     done, settled = compiled(ctx, workspace, fields, least=Severity.WARNING, timings=timings)
@@ -194,14 +192,8 @@ def serve(ctx: click.Context, opts: ServeOptions) -> None:
     if http and host not in ("127.0.0.1", "::1", "localhost"):
         wrong_usage("--http is only for the local machine (--host 127.0.0.1).")
     if opts.print_csv:
-        from olmc.compiler.olm.profiles.data import profile_of
-        from olmc.targets.proposed.installed.resources import packageserver_csv
-
         say(dump_one(packageserver_csv(profile_of(opts.olm_version))), nl=False, out=True)
         return
-    from olmc.compiler.load.config import options_from, read_config
-    from olmc.targets.proposed.rules import NO_SERVER
-
     try:
         from olmc.integrations.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
@@ -216,88 +208,3 @@ def serve(ctx: click.Context, opts: ServeOptions) -> None:
     except RefusedError as error:
         tell(error.diagnostics, path)
         raise SystemExit(BAD_INPUT) from error
-
-
-class MigrateOptions(NamedTuple):
-    """The options of `olmc migrate`."""
-
-    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
-    to: str = option("--to", required=True, type=Choice(("descoped", "v2alpha1", "olm-v1")), help="The target.")
-    dry_run: bool = flag("--dry-run", help="Print the changes as a patch, without writing.")
-    steps: bool = flag("--steps", help="With olm-v1: print the steps for a live cluster as a script, without writing.")
-    olm_version: str = olm_version_option
-
-
-@command(MigrateOptions)
-def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
-    """Convert a workspace to OLM v1 or to the proposed APIs.
-
-    olm-v1: Subscriptions become ClusterExtensions, with a ServiceAccount and its permissions, and CatalogSources
-    become ClusterCatalogs; lists what each operator loses, and keeps those that can't move. descoped: operators that
-    can watch all namespaces get a global OperatorGroup, and several instances of one version become one; lists
-    permissions that come or go. v2alpha1: Subscriptions become Operators, unless the operator would change by it.
-    Comments are kept. What needs a decision is reported and left unchanged.
-
-    \b
-    Examples:
-      olmc migrate --to descoped --dry-run              what would change, as a patch
-      olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
-      olmc migrate fleet --to v2alpha1                  change the files
-      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators first
-      olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
-
-    Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
-    """
-    from olmc.compiler.migration import as_patch
-
-    path, to, dry_run, steps, olm_version = opts
-    has_version = is_given(ctx, "olm_version")
-    if to != "olm-v1" and (steps or has_version):
-        wrong_usage("--steps and --olm-version are for --to olm-v1.")
-    parts = cluster_parts(ctx, path, {})
-    scripts: dict[str, str] = {}
-
-    def migrate_part(request: CompileRequest, config: str) -> Migration:
-        if to == "olm-v1":
-            from olmc.review.migrate.to_extensions import migrate_to_extensions
-
-            made, _, script = migrate_to_extensions(request, olm_version if has_version else "", config)
-            title = clean(f"# {request.part.cluster.title}\n") if request.part is not None and script else ""
-            scripts[title] = script
-            return made
-        from olmc.review.migrate.proposed import migrate as migrated
-
-        return migrated(request, "descoped" if to == "descoped" else "operators", config)
-
-    of_clusters = [part for part in parts if part is not None]
-    tell_left_entries(of_clusters)
-    if of_clusters:
-        from olmc.review.migrate.repository import migrate_repository
-
-        done = migrate_repository(path, of_clusters, migrate_part)
-    else:
-        from olmc.review.migrate.proposed import config_text
-
-        done = migrate_part(CompileRequest(path), config_text(path))
-    script = "".join(chain.from_iterable(scripts.items()))
-    # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
-    if not (done.failed or dry_run or steps):
-        _write(path, done.changes)
-    tell(done.remarks, path, least=Severity.INFO)
-    if done.failed:
-        raise SystemExit(BAD_INPUT)
-    if steps or dry_run:
-        say(script if steps else as_patch(done.changes), nl=False, out=True)
-    raise SystemExit(FINDINGS if done.unfinished or is_any_broken(parts) else DONE)
-
-
-def _write(root: Path, changes: Sequence[FileChange]) -> None:
-    texts = {root / change.path: change.after for change in changes}
-    empty = [path for path, text in texts.items() if not text]
-    new = [root / change.path for change in changes if not change.before]
-    with writing(*texts):
-        rewrite({path: text for path, text in texts.items() if text}, new=new)
-        for path in empty:
-            path.unlink()
-    for path in texts:
-        say(f"{path}: {'removed, nothing is left in it' if path in empty else 'written'}")

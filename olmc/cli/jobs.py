@@ -58,14 +58,11 @@ def do_each(
             doing(f"compiling {one.root}")
             take(number, work(order, one, timings))
         return
-    import pickle  # of nobody but the own workers
+    from olmc.cli import path_worker  # most runs have one path
 
-    from olmc.integrations.fleet.pool import run_tasks
-
-    tasks = [pickle.dumps((work, order, one)) for one in inputs]
     done = 0
     doing(f"compiling {len(inputs)} paths")
-    with closing(run_tasks(tasks, jobs, float("inf"), lambda _: ("olmc.cli.path_worker",))) as ends:  # type: ignore[type-var]
+    with closing(path_worker.run_each(work, order, inputs, jobs)) as ends:
         for end in ends:
             one = inputs[end.number]
             if end.result is None:
@@ -74,4 +71,4 @@ def do_each(
                 raise SystemExit(BAD_INPUT)
             done += 1
             doing(f"compiled {done} of {len(inputs)} paths")
-            take(end.number, pickle.loads(end.result) if end.result else work(order, one, timings))
+            take(end.number, path_worker.result_in(end.result) if end.result else work(order, one, timings))

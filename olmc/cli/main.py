@@ -12,9 +12,10 @@ from functools import partial
 from inspect import cleandoc
 from io import StringIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from olmc.cli.console import DONE, color_from_environment, say
 from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, Whole, argument, command, filled
@@ -23,9 +24,6 @@ from olmc.cli.running import REGISTRY, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 
 class GivenPath(click.Path):
@@ -189,8 +187,6 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the names of commands as click does, but from the registry; options as click does."""
-        from click.shell_completion import CompletionItem
-
         names = [name for name in REGISTRY if name.startswith(incomplete) and name not in HIDDEN]
         commands = [CompletionItem(name, help=summary_of(name)) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -480,8 +476,6 @@ def completion(_: click.Context, opts: CompletionOptions) -> None:
       olmc completion zsh > ~/.zfunc/_olmc       with fpath+=~/.zfunc before compinit in ~/.zshrc
       olmc completion fish > ~/.config/fish/completions/olmc.fish
     """
-    from click.shell_completion import get_completion_class
-
     made = get_completion_class(opts.shell)
     if made is not None:
         say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)

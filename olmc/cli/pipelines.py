@@ -1,18 +1,25 @@
-"""Commands for pipelines: `olmc init`, `olmc argocd`, `olmc fn`."""
+"""`olmc init`: the files of a pipeline or a workspace."""
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, tell, writing, wrong_usage
-from olmc.cli.declared import Choice, NoOptions, PathOf, argument, command, flag, group, option
-from olmc.compiler.load.files import MAX_FILE_BYTES
-from olmc.compiler.output.text import as_yaml
-from olmc.k8s.diagnostics import Severity
+from olmc.cli.console import DONE, FINDINGS, bad_value, say, writing, wrong_usage
+from olmc.cli.declared import Choice, PathOf, argument, command, flag, group, option
+from olmc.integrations.pipelines.scaffolds import (
+    EXAMPLE,
+    SCAFFOLDS,
+    PlatformError,
+    State,
+    config_for,
+    files_of,
+    named_sources,
+    states,
+    write,
+    write_example,
+)
 from olmc.k8s.lean import NamedTuple, regex
 
 if TYPE_CHECKING:
@@ -149,8 +156,6 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 
     Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
     """
-    from olmc.integrations.pipelines.scaffolds import PlatformError, config_for, named_sources
-
     folder, scaffold, openshift, operatorhub = opts
     if openshift is not None and operatorhub:
         wrong_usage("--openshift and --operatorhub exclude each other.")
@@ -180,8 +185,6 @@ def example(_: click.Context, opts: ExampleOptions) -> None:
 
     Exit codes: 0 done, 1 DIR is not empty, 2 wrong usage, 3 git can't be run.
     """
-    from olmc.integrations.pipelines.scaffolds import EXAMPLE, write_example
-
     folder = opts.folder
     if folder.is_dir() and any(folder.iterdir()):
         say(f"error: nothing is written, for {folder.as_posix()} is not empty\n  Give another DIR.")
@@ -194,8 +197,6 @@ def example(_: click.Context, opts: ExampleOptions) -> None:
 
 
 def _write(name: str, folder: Path, values: dict[str, Any], scaffold: ScaffoldOptions) -> None:
-    from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
-
     values = {key: value for key, value in values.items() if key != "install" or value}
     next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
     _write_files(files_of(name, values), folder, next_step, scaffold)
@@ -205,8 +206,6 @@ def _write_files(
     files: dict[str, str], folder: Path, next_step: str, scaffold: ScaffoldOptions, *, add: str = ""
 ) -> None:
     """Write files that are not there yet and say what to do next; `add` is what to add to one that is."""
-    from olmc.integrations.pipelines.scaffolds import State, states, write
-
     with writing(folder):
         found = states(folder, files)
     in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
@@ -250,127 +249,5 @@ init = group(
       olmc init gitlab                                         notes on merge requests
       olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
       olmc init example                                        a repository to try olmc with
-    """,
-)
-
-
-@command(NoOptions)
-def generate(_: click.Context, __: NoOptions) -> None:
-    """Print the objects of an Application.
-
-    Renders the current directory for apply. Options come from the Application's parameters (ARGOCD_APP_PARAMETERS),
-    from its env (OLMC_CERTS there is ARGOCD_ENV_OLMC_CERTS here), from what Argo CD says of the application and the
-    cluster (ARGOCD_APP_NAMESPACE, KUBE_VERSION, KUBE_API_VERSIONS), and from olmc.yaml, in this order.
-
-    Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
-    0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
-    """
-    from olmc.integrations.pipelines.argocd import generate as generated
-
-    made = generated(Path(), os.environ)
-    tell(made.diagnostics)
-    if made.refused:
-        failed = any(diagnostic.severity is Severity.ERROR for diagnostic in made.diagnostics)
-        raise SystemExit(BAD_INPUT if failed else FINDINGS)
-    sys.stdout.write(as_yaml(made.objects))
-    raise SystemExit(DONE)
-
-
-@command(NoOptions)
-def parameters(_: click.Context, __: NoOptions) -> None:
-    """Announce the parameters that an Application can set.
-
-    Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
-    Argo CD shows them and does not send them back, and olmc argocd generate applies them itself.
-    """
-    from olmc.integrations.pipelines.argocd import parameters as announced
-
-    text, diagnostics = announced(Path())
-    tell(diagnostics)
-    sys.stdout.write(text)
-
-
-argocd = group(
-    {"generate": generate, "parameters": parameters},
-    """Run as a config management plugin of Argo CD.
-
-    Argo CD runs these commands in the directory of an Application's source, as configured in the plugin.yaml of olmc
-    init argocd.
-
-    \b
-    To try what Argo CD would get:
-      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
-      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
-    """,
-)
-
-
-def _given_list() -> bytes:
-    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        wrong_usage(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")
-    return data
-
-
-class FunctionOptions(NamedTuple):
-    """The options of `olmc fn`."""
-
-    root: Path = option(
-        "--root", type=PathOf(exists=True, file_okay=False), default=Path(), metavar="DIR",
-        help="The folder that spec.path must be in. [default: .]",
-    )  # fmt: skip
-
-
-@command(FunctionOptions)
-def fn(_: click.Context, opts: FunctionOptions) -> None:
-    """Run as a KRM function of kustomize or kpt.
-
-    Reads a ResourceList (config.kubernetes.io/v1) from stdin and writes one to stdout. Its functionConfig has the
-    options of olmc render; spec.path names the workspace to render, without it the items are the workspace.
-
-    \b
-    apiVersion: olmc.dev/v1alpha1
-    kind: Render
-    metadata:
-      name: operators
-      annotations:
-        config.kubernetes.io/function: |
-          exec: {path: ./olmc-fn}     # a script: exec olmc fn
-    spec:
-      path: workspace                 # relative to the working directory, and in it (or in --root)
-      for: apply
-
-    \b
-    Examples:
-      kustomize build --enable-alpha-plugins --enable-exec .
-      kpt fn eval --exec "olmc fn" . -- path=workspace for=apply
-
-    Exit codes: 0 done, 1 findings (an operator would fail, and keepGoing is not set), 3 input that can't be compiled.
-    The ResourceList is always valid and has the findings in its results. With for: apply, its items are unchanged after
-    1 and 3.
-    """
-    from olmc.compiler.cache import NO_CACHE
-    from olmc.integrations.pipelines.function import run
-
-    # A function runs in a container that is thrown away, and leaves nothing where it runs unless configured to.
-    if "XDG_CACHE_HOME" not in os.environ:
-        os.environ.setdefault(NO_CACHE, "1")
-    if sys.stdin.isatty():
-        wrong_usage("a ResourceList is to come from stdin, which is a terminal here.")
-    outcome = run(_given_list().decode("utf-8", errors="replace"), opts.root)
-    tell(outcome.diagnostics, least=Severity.INFO)
-    sys.stdout.write(outcome.text)
-    worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
-    raise SystemExit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)
-
-
-plugin = group(
-    {"argocd": argocd, "fn": fn},
-    """Run as a plugin of Argo CD, kustomize or kpt.
-
-    \b
-    Examples:
-      olmc plugin argocd generate      print the objects of an Application
-      olmc plugin fn                   a KRM function: a ResourceList from stdin to stdout
     """,
 )

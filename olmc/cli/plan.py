@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.compiling import PROPOSED, given_of, tell_empty, tell_idle
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -18,7 +19,6 @@ from olmc.cli.console import (
     Timings,
     bad_value,
     folder_from_here,
-    no_cluster,
     progress,
     say,
     tell,
@@ -27,7 +27,6 @@ from olmc.cli.console import (
 )
 from olmc.cli.declared import PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import (
-    PROPOSED,
     CompileOptions,
     canonical_version,
     entry_option,
@@ -35,19 +34,17 @@ from olmc.cli.options import (
     fail_on_option,
     fields_of,
     fixed_of,
-    given_of,
     inputs_of,
     least_of,
     no_remedies_option,
     options_and_begun,
     options_of,
     output_option,
-    tell_empty,
-    tell_idle,
     timings_of,
 )
 from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import Repository, repository_at
 from olmc.compiler.load.files import no_folder, read_text, scan, scan_workspace
@@ -57,8 +54,10 @@ from olmc.compiler.olm.naming import release_of
 from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift, openshift, openshift_release, served_by
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
-from olmc.k8s.lean import NamedTuple, module
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.strconv import full_kube_version, minor_of
+from olmc.review.plan import engine, outputs
+from olmc.review.plan.engine import Beginning, PlanHop, PlannedPath, place_of_state
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -136,17 +135,17 @@ def _kube_of(move: PlatformTarget) -> str:
 
 def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
     """The plan for the cluster that was compiled."""
-    from olmc.review.plan.platform import PlatformMove
-    from olmc.review.plan.platform_plan import platform_plan, with_catalogs
+    from olmc.review.plan import platform, platform_plan
 
     assert done.settled is not None
     assert done.workspace is not None
     cluster = done.settled.cluster
     old, new = _platforms(done.options, move)
     bundles = {b.name: b for b in (*done.workspace.vendored.values(), *done.workspace.bundles.values())}
-    catalogs = with_catalogs(cluster, _given_catalogs(cluster, move.catalogs), bundles)
+    catalogs = platform_plan.with_catalogs(cluster, _given_catalogs(cluster, move.catalogs), bundles)
     manifests = done.workspace.manifests
-    return platform_plan(cluster, manifests, PlatformMove(old, new), catalogs, done.options.olm_version)
+    given = platform.PlatformMove(old, new)
+    return platform_plan.platform_plan(cluster, manifests, given, catalogs, done.options.olm_version)
 
 
 def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
@@ -173,8 +172,6 @@ def _given_catalogs(cluster: Cluster, texts: Sequence[str]) -> dict[CatalogKey, 
 
 
 def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[CatalogKey, CatalogSource]]:
-    from olmc.compiler.catalogs.loading import load_catalog
-
     meant = [key for key in cluster.catalogs if name in (key.name, f"{key.namespace}/{key.name}")]
     if not meant:
         known = sorted(key.name for key in cluster.catalogs)
@@ -200,12 +197,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.review.diff.both_sides import BegunCluster
-    from olmc.review.plan import engine
-    from olmc.review.plan.engine import PlanHop, PlannedPath
     from olmc.review.plan.leftovers import Plan
-else:
-    engine = module("olmc.review.plan.engine")  # `olmc plan --help` plans nothing
-
 # What of Secrets changes is to be known; a comparison masks it.
 _COMPARED = Options(show_secrets=True)
 
@@ -327,7 +319,6 @@ def _has_nothing(one: Input) -> bool:
 
 def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
     """Print the plan for all clusters of a repository, and return the exit code."""
-    from olmc.review.plan.engine import Beginning, place_of_state
     from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
 
     if opts.walk or opts.at is not None or opts.output == "html":
@@ -395,14 +386,12 @@ def _compile_cluster(path: PlannedPath, options: Options) -> tuple[Compilation, 
     """Compile PATH as a plan does; a bundle by itself is wrong usage."""
     done, narrowing = engine.compile_planned(path, options)
     if done.workspace is None and not done.failed:
-        no_cluster(path.name, "PATH")
+        bad_value(engine.NO_CLUSTER.format(path.name), "PATH")
     return done, narrowing
 
 
 def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
     """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
-    from olmc.review.plan import outputs
-
     chosen = [hop for hop in hops if at in (None, hop.number)]
     if not chosen:
         bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.compiling import cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
 from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
-from olmc.cli.options import (
-    CompileOptions,
-    ScopeOptions,
-    cluster_parts,
-    compiled,
-    fields_of,
-    is_any_broken,
-    output_option,
-    tell_left_entries,
-    tell_left_out,
-    timings_of,
-)
-from olmc.compiler.api import Compilation
+from olmc.cli.options import CompileOptions, ScopeOptions, fields_of, output_option, timings_of
+from olmc.compiler.api import Compilation, load
+from olmc.compiler.load.workspace_files import redefined_in
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.output.messages import QueryError, clean, json_text
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
 from olmc.k8s.yaml import dump_one
+from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
+from olmc.review.rbac.risks import Level
+from olmc.review.rbac.subjects import (
+    finder,
+    gainers,
+    holders,
+    is_user_role,
+    of_unknown_roles,
+    permissions,
+    select_holders,
+)
+from olmc.review.rbac.who_can import (
+    as_data,
+    as_table,
+    asked_permissions,
+    find_able,
+    holders_as_data,
+    namespace_remark,
+    parse_question,
+)
+from olmc.review.rbac.who_can import as_text as as_words
 
 if TYPE_CHECKING:
     import click
@@ -73,10 +91,6 @@ def who_can(ctx: click.Context, opts: WhoCanOptions) -> None:
     namespace, all_namespaces, output = opts.namespace, opts.all_namespaces, opts.output
     if namespace and all_namespaces:
         wrong_usage("-n and -A exclude each other.")
-    from olmc.cli.lock import review, tell_review
-    from olmc.review.rbac.subjects import finder, permissions
-    from olmc.review.rbac.who_can import as_data, as_table, find_able, namespace_remark, parse_question
-
     read = review(ctx, opts.path, fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings))
     found, find = permissions(read.objects), finder(read.objects, read.cluster)
     try:
@@ -170,20 +184,6 @@ def _shown_rights(
 ) -> _ShownRights:
     """Print the permissions in a workspace, or in a cluster of a repository, unless the output is JSON."""
     path, subject, fail_on, output = opts.path, opts.subject, opts.fail_on, opts.output
-    from olmc.cli.lock import review, review_data, tell_review
-    from olmc.review.rbac.risks import Level
-    from olmc.review.rbac.subjects import (
-        finder,
-        gainers,
-        holders,
-        is_user_role,
-        of_unknown_roles,
-        permissions,
-        select_holders,
-    )
-    from olmc.review.rbac.who_can import as_text as as_words
-    from olmc.review.rbac.who_can import holders_as_data
-
     read = review(ctx, path, fields, timings, part)
     found, find = permissions(read.objects), finder(read.objects, read.cluster)
     everybody, gaining = holders(found, read.objects), gainers(found)
@@ -227,3 +227,106 @@ def _print_installers(done: Compilation, output: str) -> int:
     for name in unknown:
         say(clean(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"))
     return FINDINGS if unknown else DONE
+
+
+# What a review of permissions looks at: operators as they would be once they run, and what keeps them from it.
+
+_DECIDING = frozenset((RBAC, OLM_GROUP, "olm.operatorframework.io", "apiextensions.k8s.io"))
+"""The groups of which objects decide on permissions."""
+
+
+class Review(NamedTuple):
+    """What permissions are read from.
+
+    `objects`: those of the compilation, and what operators would bring that would not run; `cluster` has their CSVs as
+    well. `assumed`: APIs that nothing here brings and that are taken as served. `waiting`: why the operators would not
+    run, by name. `unknown`: a sentence about each whose permissions nobody knows.
+    """
+
+    compilation: Compilation
+    objects: tuple[Rendered, ...]
+    cluster: Cluster
+    assumed: tuple[APIResource, ...]
+    waiting: dict[NamespacedName, str]
+    unknown: tuple[str, ...]
+
+
+def review(
+    ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings, part: ClusterPart | None = None
+) -> Review:
+    """What permissions at a path are read from; ends the command if it can't be compiled.
+
+    What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
+    object that fails must not hide the permissions that come behind it.
+    """
+    assumed: list[APIResource] = []
+    loaded: list[Workspace] = []
+
+    def workspace_of(made: Compilation) -> Workspace:
+        if made.workspace is not None:
+            return made.workspace
+        if not loaded:  # a bundle by itself
+            loaded.append(load(path))
+        return loaded[0]
+
+    def lacking(made: Compilation, _: Options) -> tuple[APIResource, ...]:
+        return outside_apis(made.settled, workspace_of(made), made.options) if made.settled is not None else ()
+
+    def assuming(options: Options, compile_once: Callable[[Options], Compilation]) -> Compilation:
+        made, apis = with_outside_apis(options, compile_once, lacking)
+        assumed.extend(apis)
+        return made
+
+    # The findings about a repository are those of olmc check, which reports each of them once.
+    least = Severity.FAILURE if part is None else Severity.ERROR
+    done, settled = compiled(ctx, path, fields, least=least, compile_with=assuming, timings=timings, part=part)
+    wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
+    asked = asked_permissions(wanted.known, settled.cluster, done.objects)
+    csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}
+    more = {
+        NamespacedName(each.identity.namespace, each.identity.name): Csv(each.object, each.provenance.place.source)
+        for each in asked.objects
+        if each.identity.kind == "ClusterServiceVersion" and each.provenance.place is not None
+    }
+    return Review(
+        done,
+        (*done.objects, *asked.objects),
+        settled.cluster._replace(csvs=settled.cluster.csvs.updated(more)),
+        tuple(assumed),
+        {name: each.why for name, each in csvs.items()},
+        (
+            *wanted.unknown,
+            *(f"permissions of {text}" for text in asked.unreadable),
+            *(f"{text} is defined twice and differently; the last definition counts here" for text in _redefined(done)),
+        ),
+    )
+
+
+def _redefined(done: Compilation) -> Iterator[str]:
+    """The objects that decide on permissions of which there is more than one definition, with the place of the other
+    one."""
+    for left in redefined_in(done.inputs):
+        for each in left.objects:
+            if each.identity.kind == ACCOUNT or each.identity.group in _DECIDING:
+                yield f"{each.identity} ({left.location})"
+
+
+def tell_review(found: Review) -> None:
+    """Say on stderr what is assumed, which operators would not run, and what is not known."""
+    if found.assumed:
+        apis = f"taken as served, although nothing here brings it: {in_words(found.assumed)}"
+        hint = "without it an installation fails; --api says that the cluster serves it"
+        say(clean(f"olmc: {apis}; {hint}"))
+    for name, why in sorted(found.waiting.items()):
+        say(clean(f"olmc: {name} would not run ({why}); what it asks for counts all the same"))
+    for text in found.unknown:
+        say(clean(f"olmc: unknown: {text}"))
+
+
+def review_data(found: Review) -> dict[str, Any]:
+    """The same in the format of `schemas/rbac.schema.json`."""
+    return {
+        "assumed": in_words(found.assumed).split(", ") if found.assumed else [],
+        "waiting": [{**name._asdict(), "why": why} for name, why in sorted(found.waiting.items())],
+        "unknown": list(found.unknown),
+    }

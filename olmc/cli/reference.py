@@ -20,7 +20,6 @@ from olmc.version import __version__
 if TYPE_CHECKING:
     import click
 
-    from olmc.k8s.diagnostics import Rule
 
 _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
@@ -80,12 +79,17 @@ def _explain_version(about: str, version: str) -> None:
 
 def _explain_code(code: str) -> None:
     """Print what a code means, or list the codes that begin so."""
-    from olmc.review.rules.catalogue import all_rules, code_start
+    from olmc.review.rules.catalogue import all_rules, as_text, code_start, example_of, hint_of, message_of
 
     number = code_start(code).removeprefix("OLMC")
     rules = {rule.code.removeprefix("OLMC"): rule for rule in all_rules()}
     if number in rules:
-        _explain(rules[number])
+        rule = rules[number]
+        say(f"{rule.code} ({rule.severity}): {rule.title}", out=True)
+        say(f"\n  {message_of(rule)}\n", out=True)
+        say(_wrapped(rule.explanation), out=True)
+        say(_wrapped(f"What to do: {hint_of(rule)}"), nl=False, out=True)
+        say(as_text(example_of(rule.code)), nl=False, out=True)
         return
     listed = [rule for each, rule in rules.items() if each.startswith(number)]
     if not listed:
@@ -129,17 +133,6 @@ def _explain_spec(rule_id: str) -> None:
     say(listing(listed), nl=False, out=True)
 
 
-def _explain(rule: Rule) -> None:
-    from olmc.review.rules.catalogue import as_text as examples_as_text
-    from olmc.review.rules.catalogue import example_of, hint_of, message_of
-
-    say(f"{rule.code} ({rule.severity}): {rule.title}", out=True)
-    say(f"\n  {message_of(rule)}\n", out=True)
-    say(_wrapped(rule.explanation), out=True)
-    say(_wrapped(f"What to do: {hint_of(rule)}"), nl=False, out=True)
-    say(examples_as_text(example_of(rule.code)), nl=False, out=True)
-
-
 def _wrapped(text: str) -> str:
     import click
 
@@ -163,9 +156,7 @@ def version(_: click.Context, opts: VersionOptions) -> None:
     if opts.profile is None:
         tell_version()
     else:
-        from olmc.compiler.olm.profiles.page import gaps_text
-
-        say(gaps_text(canonical_version(opts.profile)), nl=False, out=True)
+        _explain_version("gaps", canonical_version(opts.profile))
 
 
 def tell_version() -> None:
@@ -216,14 +207,16 @@ def cache(_: click.Context, opts: CacheOptions) -> None:
 
     Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
     """
-    from olmc.compiler.cache import clear, default_folder, is_own, open_cache, usage  # with OpenSSL
+    from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage  # with OpenSSL
 
     try:
         folder = default_folder()
     except RuntimeError:
         say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
         raise SystemExit(BAD_INPUT) from None
-    unused = _unused(folder)
+    unused = f"{NO_CACHE} is set" if is_off() else ""
+    if not is_own(folder):
+        unused = "the folder belongs to somebody else, or others may write into it"
     if opts.action == "clear" and not is_own(folder):
         say(f"olmc: {unused}; nothing was removed.")
         raise SystemExit(BAD_INPUT)
@@ -239,12 +232,3 @@ def cache(_: click.Context, opts: CacheOptions) -> None:
     say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
     if unused:
         say(f"not used: {unused}", out=True)
-
-
-def _unused(folder: Path) -> str:
-    """Why the cache is not used, "" if it is."""
-    from olmc.compiler.cache import NO_CACHE, is_off, is_own
-
-    if not is_own(folder):
-        return "the folder belongs to somebody else, or others may write into it"
-    return f"{NO_CACHE} is set" if is_off() else ""

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from olmc.cli.compiling import RENDERED, GivenInput, check_kinds, left_out_note, tell_idle
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -28,22 +29,17 @@ from olmc.cli.console import (
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, kinds, namespaces, option
 from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
-    RENDERED,
     CompileOptions,
-    GivenInput,
     certs_option,
-    check_kinds,
     entry_option,
     fields_of,
     fixed_of,
     inputs_of,
     is_given,
     is_typed,
-    left_out_note,
     options_of,
     output_option,
     show_secrets_option,
-    tell_idle,
     timings_of,
     watched,
 )

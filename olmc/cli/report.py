@@ -6,29 +6,40 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
-    EVERYTHING,
     CompileOptions,
     ScopeOptions,
-    cluster_parts,
-    compiled,
     entry_option,
     fields_of,
     fixed_of,
     inputs_of,
-    is_any_broken,
     no_remedies_option,
     options_of,
-    tell_left_entries,
-    tell_left_out,
     timings_of,
 )
 from olmc.cli.plan import name_for_others, plan_of
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.review.check.check import CheckInput, check_directory
+from olmc.review.check.validators.findings import ValidatorSettings
+from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.left_out import left_out_of
+from olmc.review.plan.outputs import as_html as plan_html
+from olmc.review.report.operators import (
+    INDEX,
+    ForeignFileError,
+    ReportExtensions,
+    operator_pages,
+    overview,
+    pages,
+    report_extensions,
+    served_catalogs,
+    write_site,
+)
 
 if TYPE_CHECKING:
     import click
@@ -93,13 +104,6 @@ def _write_report(
     part: ClusterPart | None,
 ) -> None:  # fmt: skip
     """Write the report of a workspace, or of a cluster of a repository, into a folder."""
-    from olmc.review.check.check import CheckInput, check_directory
-    from olmc.review.check.validators.findings import ValidatorSettings
-    from olmc.review.diagnose.engine import diagnose, scene_of
-    from olmc.review.diagnose.remedies import with_fixes
-    from olmc.review.plan.outputs import as_html as plan_html
-    from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
-
     root, beside, _, release = one
     done, settled = compiled(
         ctx, root, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings, part=part
@@ -139,8 +143,6 @@ def _write_report(
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:
     """What there is to say of ClusterExtensions, and the ClusterCatalogs."""
-    from olmc.review.report.operators import ReportExtensions, report_extensions, served_catalogs
-
     if done.workspace is None or not done.workspace.has_extensions:
         return ReportExtensions(), ()
     return report_extensions(done.workspace, done.extensions), tuple(served_catalogs(done.workspace))

@@ -31,7 +31,7 @@ class CommandEntry(NamedTuple):
 
 
 REGISTRY: Mapping[str, CommandEntry] = MappingProxyType({
-    "argocd": CommandEntry("pipelines", "Run as a config management plugin of Argo CD."),
+    "argocd": CommandEntry("plugins", "Run as a config management plugin of Argo CD."),
     "cache": CommandEntry("reference", "Show or clear the cache of large catalogs."),
     "check": CommandEntry("check", "Find mistakes before a cluster does."),
     "completion": CommandEntry("main", "Print a shell completion script."),
@@ -39,15 +39,15 @@ REGISTRY: Mapping[str, CommandEntry] = MappingProxyType({
     "explain": CommandEntry("reference", "Explain a code, a rule, or a word of OLM."),
     "fix": CommandEntry("fix", "Apply changes that are proven to cure what fails."),
     "fleet": CommandEntry("fleet", "Plan, check and render many clusters at once."),
-    "fn": CommandEntry("pipelines", "Run as a KRM function of kustomize or kpt."),
+    "fn": CommandEntry("plugins", "Run as a KRM function of kustomize or kpt."),
     "get": CommandEntry("installed", "List the operators or packages of a namespace."),
     "graph": CommandEntry("graph", "Draw a package's upgrade graph, or print an upgrade path."),
     "import": CommandEntry("import_", "Make a state file from kubectl output or a must-gather."),
     "init": CommandEntry("pipelines", "Write the olmc files of a pipeline or a workspace."),
-    "lsp": CommandEntry("editor", "Run the language server for your editor."),
-    "migrate": CommandEntry("installed", "Convert a workspace to OLM v1 or to the proposed APIs."),
+    "lsp": CommandEntry("plugins", "Run the language server for your editor."),
+    "migrate": CommandEntry("fix", "Convert a workspace to OLM v1 or to the proposed APIs."),
     "plan": CommandEntry("plan", "Show what a change will do to your cluster, step by step."),
-    "plugin": CommandEntry("pipelines", "Run as a plugin of Argo CD, kustomize or kpt."),
+    "plugin": CommandEntry("plugins", "Run as a plugin of Argo CD, kustomize or kpt."),
     "rbac": CommandEntry("rbac", "Show the permissions of operators and users."),
     "render": CommandEntry("render", "Print the objects that OLM would leave in the cluster."),
     "report": CommandEntry("report", "Write a static HTML report of a workspace."),

@@ -12,6 +12,11 @@ from olmc.cli.declared import Decimal, PathOf, Whole, argument, command, flag, o
 from olmc.cli.options import allow_empty_option, approve_option
 from olmc.compiler.load.workspace import empty_finding
 from olmc.compiler.model.options import Options
+from olmc.compiler.rules.findings.vendor import NO_CLIENT
+from olmc.integrations.fetch.fetch import Places, source_finder
+from olmc.integrations.fetch.sources import Progress
+from olmc.integrations.fetch.vendor import GivenCatalog, VendorRequest
+from olmc.integrations.fetch.vendor import vendor as vendored
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 
@@ -92,11 +97,6 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
         wrong_usage("--check and --catalog exclude each other.")
     if not all(all(item.partition("=")) for item in catalogs):
         wrong_usage("--catalog takes NAME=PATH.")
-    from olmc.integrations.fetch.fetch import Places, source_finder
-    from olmc.integrations.fetch.sources import Progress
-    from olmc.integrations.fetch.vendor import GivenCatalog, VendorRequest
-    from olmc.integrations.fetch.vendor import vendor as vendored
-
     places = Places(
         opts.layouts, opts.offline, opts.authfile, opts.registries_conf, opts.insecure, opts.timeout, opts.retries
     )
@@ -133,8 +133,6 @@ def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> Ven
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("olmc"):
             raise
-        from olmc.compiler.rules.findings.vendor import NO_CLIENT
-
         report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
         return None
 

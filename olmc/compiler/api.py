@@ -33,6 +33,11 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
+from olmc.compiler.reconcile.diagnose import diagnose
+from olmc.compiler.reconcile.loop import in_scope_of_crds, reconcile, selections, single_bundle
+from olmc.compiler.render.components import refused_objects
+from olmc.compiler.render.rbac import render
+from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered, object_key
@@ -99,9 +104,7 @@ def load(root: CompileRequest | Path | str, report: Report | None = None) -> Wor
 
 def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace, Options, Mapping[str, Any]]:
     """Read the workspace of a request; also return the options with what its olmc.yaml says, and all that it says."""
-    # A bundle by itself needs none of these, and imports take time.
-    from olmc.compiler.load.workspace import WorkspaceSettings
-    from olmc.compiler.load.workspace import load as load_workspace
+    from olmc.compiler.load import workspace as folders  # a bundle by itself needs none of it
 
     path, release = request.root, request.release
     config = read_config(path, report)
@@ -112,8 +115,8 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     lock = read_lock(path, report) if request.obey_lock else LockFile(None, read_lock(path, Report()).images)
     ignored, catalogs = tuple(config.get("ignore") or ()), (*cluster_catalogs(path, config), *of_entries.catalogs)
     known = tuple({object_key(catalog.object): catalog for catalog in catalogs}.values())
-    settings = WorkspaceSettings(ignored, indexing_from(config), lock, known)
-    workspace = load_workspace(request._replace(options=options), report, settings)
+    settings = folders.WorkspaceSettings(ignored, indexing_from(config), lock, known)
+    workspace = folders.load(request._replace(options=options), report, settings)
     options = _on_inferred_platform(request, options, config, workspace, report)
     if release is not None and release.namespace:
         there = options._replace(default_namespace=release.namespace)
@@ -286,8 +289,6 @@ def _settle_workspace(
         begun = target.settle(workspace, options, report) if target.settle is not None else None
         if begun is not None:
             return workspace, *begun
-    from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
-
     return workspace, None, reconcile(workspace, options, report)
 
 
@@ -303,10 +304,6 @@ def _compilation(
 ) -> Compilation:
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
-    from olmc.compiler.reconcile.diagnose import diagnose
-    from olmc.compiler.reconcile.loop import in_scope_of_crds
-    from olmc.compiler.render.rbac import render
-
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     given = SettledInput(settled, bundles, live, begun, options)
@@ -326,8 +323,6 @@ def _compilation(
     diagnose(settled, bundles, options, report)
     further = tuple(each for stage in stages for each in stage.further)
     if options.purpose == "review" and workspace is not None:
-        from olmc.compiler.render.components import refused_objects
-
         further = (*further, refused_objects(workspace.inputs))
     rewrites = tuple(each for stage in stages for each in stage.rewrites)
     objects = () if report.failed else render(settled.cluster, options, report, further, rewrites)
@@ -380,12 +375,6 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
-    from olmc.compiler.reconcile.loop import selections
-    from olmc.compiler.resolver.steps import (  # only workspaces with Subscriptions need it
-        find_changed,
-        find_deviations,
-        lock_of,
-    )
     from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -418,11 +407,6 @@ def _settle_bundle(
     if bundle is None:
         return None, {}
     stage("settle")
-    from olmc.compiler.reconcile.loop import (
-        reconcile,
-        single_bundle,  # workspaces don't need it
-    )
-
     made = single_bundle(bundle, options, report)
     if made.watched and options.purpose == "apply":
         from olmc.compiler.rules.findings.output import WATCHED_NAMESPACE

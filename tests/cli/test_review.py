@@ -16,7 +16,7 @@ from scenarios import workspace, write
 from tiers import marked_slow
 
 from olmc.cli import inspect
-from olmc.cli.options import compiled
+from olmc.cli.compiling import compiled
 from olmc.compiler.rules.rulebook import rule_url
 from olmc.resources import schema
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from olmc.compiler.catalogs.properties import uncatalogued
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Indexing, IndexingMode
 from olmc.compiler.model.workspace import Bundle, Workspace
@@ -699,7 +700,6 @@ def check_update_graphs(root: Path, workspace: Workspace, indexing: Indexing, re
             catalog_from_bundles,
             report_dropped,
         )
-        from olmc.compiler.catalogs.properties import uncatalogued
 
         members = [uncatalogued(bundle) for bundle in loose if bundle.package in modes]
         report_dropped(catalog_from_bundles(members, indexing, report, modes), members, report)
@@ -719,3 +719,11 @@ def _mode_in(root: Path, path: str, report: Report) -> IndexingMode | None:
     hint = " ".join(filter(None, (question, f"There is {', '.join(_MODES)}.")))
     report.add(foreign_rules.UNKNOWN_GRAPH.finding(place, value=mode, hint=hint))
     return None
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits. Raises OSError."""
+    import hashlib  # for files of any size, and slower to import than a small one is hashed
+
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

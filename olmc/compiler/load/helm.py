@@ -13,7 +13,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from olmc.compiler.load.charts import Chart, Dependency, StagingError, files_below, read_chart, stage
@@ -121,7 +123,7 @@ def render(
     Paths are relative to the workspace at `root`; `kinds` of OLM are those that its templates speak of.
     """
     chart = read_chart(folder.resolve(), root)
-    command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
+    command = f"helm template {quote(folder.name if folder.is_absolute() else folder.as_posix())}"
     try:
         beside = (dependency.folder for dependency in chart.dependencies if dependency.folder is not None)
         listed = {path for place in (folder.resolve(), *beside) for path in files_below(place)}
@@ -161,13 +163,6 @@ def render(
             return Rendering((), files)
         manifests = tuple(_manifests(staged, texts, command, report))
     return Rendering(manifests if not report.failed else (), files)
-
-
-def _quoted(path: str) -> str:
-    """A path as a shell takes it."""
-    from shlex import quote  # only messages need it
-
-    return quote(path)
 
 
 def _refused(chart: Chart, place: Location, problem: str, command: str) -> Any:
@@ -210,8 +205,6 @@ def _from(root: Path, release: Release, place: Location | None) -> Location | No
 
 def _library() -> str | None:
     """The folder in which the package of the extra is installed, None where it is not."""
-    from importlib.util import find_spec
-
     spec = find_spec(LIBRARY)
     return str(Path(spec.origin).parent.parent) if spec is not None and spec.origin is not None else None
 

@@ -21,6 +21,7 @@ from olmc.compiler.load.build_files import staged
 from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import KustomizationTree, SharedBases, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.policies import installed_by, is_policy, parts_of
 from olmc.compiler.load.policy_generators import GenerationError
 from olmc.compiler.load.unsaved import is_unsaved
 from olmc.compiler.rules.findings import building as rules
@@ -211,8 +212,6 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
 
 def _installed_by_policies(manifests: tuple[Manifest, ...], origins: _Origins, report: Report) -> Installed:
     """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
-    from olmc.compiler.load.policies import installed_by, is_policy, parts_of
-
     written = list(origins.written())
     known = defaultdict[tuple[str, str], list[Manifest]](list)
     for manifest in written:

@@ -237,6 +237,13 @@ def read_apis(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
     return resources
 
 
+def read_api_file(path: Path, report: Report) -> tuple[APIResource, ...]:
+    """Read the kinds that a file says are served, as `read_apis`; report a file that can't be read."""
+    # Not as given: `read_text` goes by a folder and a name in it.
+    text = read_text(path.parent, path.name, report)
+    return read_apis(path.as_posix(), text, report) if text is not None else ()
+
+
 def is_api_list(value: Any) -> bool:
     """Whether a document says what a cluster serves."""
     return isinstance(value, Mapping) and value.get("kind") in _LISTS

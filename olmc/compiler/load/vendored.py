@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from olmc.compiler.catalogs.properties import pull_spec_problem, split_domain
 from olmc.compiler.load.bundles import read_bundle
 from olmc.compiler.load.catalog_files import known_texts, read_catalog
-from olmc.compiler.load.files import Folder, read_bytes, read_text, scan_below
+from olmc.compiler.load.files import Folder, file_digest, read_bytes, read_text, scan_below
 from olmc.compiler.model.catalog import Catalog, LeftOutPackage
 from olmc.compiler.model.options import Indexing
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Bundle, ImageKind, LockedImage
@@ -69,14 +69,6 @@ def content_digest(files: Iterable[tuple[str, Path]]) -> str:
         digests[name.encode()] = file_digest(place).encode()
     lines = (digests[name] + b"  " + name + b"\n" for name in sorted(digests))
     return "sha256:" + str(sha256(b"".join(lines)).hexdigest())
-
-
-def file_digest(path: Path) -> str:
-    """The digest of what a file holds, as digits. Raises OSError."""
-    import hashlib  # for files of any size, and slower to import than a small one is hashed
-
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def is_vendored(root: Path, folder: Folder) -> bool:

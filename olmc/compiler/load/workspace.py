@@ -476,11 +476,9 @@ def is_empty(workspace: Workspace) -> bool:
 def empty_finding(root: Path | None, names: Iterable[str] = ()) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None),
     which have these names."""
-    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
-
     given = [name for name in names if name != NAMED_MARK]
     path = root.as_posix() if root is not None else join_limited(given, 3) or "the input"
-    return EMPTY.finding(None, path="this directory" if path == "." else path)
+    return rules.EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:

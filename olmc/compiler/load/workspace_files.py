@@ -24,6 +24,7 @@ from olmc.compiler.load.files import (
     MANIFESTS,
     Folder,
     ScannedFolder,
+    file_digest,
     git_ignore_lines,
     in_walk_order,
     is_bundle,
@@ -381,10 +382,7 @@ def digest_at(path: Path, *, is_link: bool = False) -> str:
     try:
         if is_link:
             return f"link to {path.readlink()}"
-        import hashlib  # for files of any size, and slower to import than a small one is hashed
-
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return file_digest(path)
     except OSError:
         return ""
 

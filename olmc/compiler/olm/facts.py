@@ -16,6 +16,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyDeployment
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER_KIND, OWNER_NAMESPACE, PROPERTIES
+from olmc.k8s.api.formats import seconds
 from olmc.k8s.gojson import DecodeError, decode, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
@@ -361,8 +362,6 @@ def poll_interval(spec: Mapping[str, Any]) -> PollInterval | None:
     written = text(mapping(mapping(spec.get("updateStrategy")).get("registryPoll")).get("interval"))
     if not written:
         return None
-    from olmc.k8s.api.formats import seconds  # few workspaces have catalogs that are polled
-
     try:
         return PollInterval(float(seconds(written)))
     except ValueError as error:

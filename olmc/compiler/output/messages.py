@@ -6,6 +6,7 @@ import codecs
 import json
 import posixpath
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -189,8 +190,6 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
 
 def _width(text: str) -> int:
     """How many columns a text takes on a terminal."""
-    import unicodedata
-
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

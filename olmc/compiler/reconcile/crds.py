@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -268,8 +269,6 @@ def unjudged_rules(cluster: Cluster) -> Iterator[Diagnostic]:
     having = [(name, crd, place) for name, crd, place in possible if place and _RULES in place.source.text]
     if not having:
         return
-    from importlib.util import find_spec  # takes its time
-
     if find_spec("cel_expr_python") is None:
         with_rules = sorted((name, place.source.path) for name, crd, place in having if _RULES in str(crd.object))
         if with_rules:

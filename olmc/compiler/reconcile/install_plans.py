@@ -15,6 +15,7 @@ from olmc.compiler.reconcile.apply_step import CREATING, CREATING_OTHER, StepTar
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.operator_groups import no_group, with_targets
+from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, content_of, csv_object
 from olmc.k8s.api.rbac_access import access, access_refusal, escalation_refusal
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping
 from olmc.k8s.api.selectors import NamedLabelIndex
@@ -387,12 +388,6 @@ def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
 def _unpack(
     plan: InstallPlan, csv: str, reference: Mapping[str, Any], workspace: Workspace, cluster: Cluster
 ) -> tuple[Step, ...]:
-    from olmc.compiler.resolver.steps import (  # few workspaces have such plans
-        UndecodableCSVError,
-        bundle_steps,
-        csv_object,
-    )
-
     key = CatalogKey(as_text(reference.get("catalogSourceNamespace")), str(reference["catalogSourceName"]))
     content = _content(plan, csv, key, workspace, cluster)
     if content is None:
@@ -407,8 +402,6 @@ def _unpack(
 
 def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster) -> Content | None:
     """What a bundle holds that a plan has unpacked, though its catalog may not list it any more."""
-    from olmc.compiler.resolver.steps import bundle_content, content_of
-
     lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     # It is unpacked once: what the image holds by now, or whether it can be pulled, is not asked (observed-40).

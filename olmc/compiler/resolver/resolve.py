@@ -41,6 +41,7 @@ from olmc.compiler.resolver.variables import (
     subscription_variable,
 )
 from olmc.compiler.rules.findings import reconcile as rules
+from olmc.compiler.rules.findings import vendor as vendor_rules
 from olmc.k8s.diagnostics import (
     POSSIBLE,
     Diagnostic,
@@ -334,8 +335,6 @@ def failure(
 
 
 def _not_vendored(resolve_request: ResolveRequest, error: NotVendoredError) -> Diagnostic:
-    from olmc.compiler.rules.findings import vendor as vendor_rules  # most catalogs are whole
-
     return vendor_rules.NOT_VENDORED.finding(
         error.location,
         package=error.package,

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from olmc.compiler.catalogs.loading import read_file
 from olmc.compiler.catalogs.properties import pull_spec_problem
-from olmc.compiler.load.files import scan_below
-from olmc.compiler.load.vendored import BLOBS, LEFT_OUT_FILE, FileNameError, content_digest, file_digest, path_of
+from olmc.compiler.load.files import file_digest, scan_below
+from olmc.compiler.load.vendored import BLOBS, LEFT_OUT_FILE, FileNameError, content_digest, path_of
 from olmc.compiler.model.workspace import LockedImage
 from olmc.compiler.rules.findings import vendor as rules
 from olmc.integrations.fetch import containers_config as credentials

@@ -13,6 +13,7 @@ from olmc.compiler.load.config import config_fields, options_from, read_config
 from olmc.compiler.load.json_schema import problems
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
+from olmc.compiler.reconcile.misspelling import possible_kinds, unknown_kinds
 from olmc.compiler.render.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.applied import SYNC_OPTIONS, annotations_of, applied_size
@@ -110,8 +111,6 @@ def find_misspelt(settings: Mapping[str, Any], compilation: Compilation) -> Iter
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or compilation.settled is None:
         return
-    from olmc.compiler.reconcile.misspelling import possible_kinds, unknown_kinds
-
     names = dict(kinds)
     known = possible_kinds(compilation.settled.cluster, compilation.workspace)
     for kind, hint in unknown_kinds(tuple(names), known):

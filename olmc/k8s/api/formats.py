@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from olmc.k8s.lean import regex
@@ -53,11 +54,9 @@ def search(pattern: str, text: str) -> bool:
 
 def search_text(pattern: str, text: str) -> str | None:
     """The first part of a text that an untrusted pattern matches, None if there is none or Go can't compile it."""
-    import re2  # few runs need it, and it takes time
-
     try:
-        match = re2.compile(_whole(pattern), _options()).search(_whole(text))
-    except re2.error:
+        match = _compiled(pattern).search(_whole(text))
+    except _PatternError:
         return None
     return None if match is None else str(match.group())
 
@@ -70,11 +69,9 @@ def compile_error(pattern: str) -> str:
     """
     if _is_plain(pattern):
         return ""
-    import re2
-
     try:
-        re2.compile(_whole(pattern), _options())
-    except re2.error as error:
+        _compiled(pattern)
+    except _PatternError as error:
         kind, _, at = error.args[0].decode("utf-8", "replace").partition(": ")
         return _in_go(kind, at, pattern)
     return ""
@@ -114,12 +111,20 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _options() -> Any:
-    import re2
+class _PatternError(Exception):
+    """A pattern that RE2 can't compile, with its message in bytes."""
+
+
+def _compiled(pattern: str) -> Any:
+    """Compile an untrusted pattern by RE2, quietly. Raises _PatternError."""
+    import re2  # few runs need it, and it takes time
 
     options = re2.Options()
     options.log_errors = False
-    return options
+    try:
+        return re2.compile(_whole(pattern), options)
+    except re2.error as error:
+        raise _PatternError(*error.args) from error
 
 
 _SECOND = 10**9
@@ -221,8 +226,6 @@ def _is_duration(text: str) -> bool:
 
 
 def _ip(text: str) -> IPv4Address | IPv6Address | None:
-    from ipaddress import ip_address  # addresses are rare, and imports take their time
-
     try:
         return ip_address(text) if "%" not in text else None
     except ValueError:

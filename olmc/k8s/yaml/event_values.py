@@ -16,9 +16,28 @@ from ruamel.yaml.events import (
 )
 
 from olmc.k8s.diagnostics import DecodeFailure, Report
+from olmc.k8s.yaml.construct import compose, construct
 from olmc.k8s.yaml.document import MAX_DEPTH
 from olmc.k8s.yaml.lines import PlainValues, UnusualError
-from olmc.k8s.yaml.problems import PARSE_ERRORS, parse, syntax_error
+from olmc.k8s.yaml.problems import PARSE_ERRORS, add_disagreement, parse, syntax_error
+
+
+def agreed_values(path: str, text: str, report: Report, *, pure: bool = False) -> list[Any]:
+    """Return the values of a stream in whose documents all readers agree; report another one, which has no values."""
+    if add_disagreement(path, text, report, pure=pure):
+        return []
+    # Kubernetes' reader ends each line with a line feed alone, the last line too.
+    text = text.replace("\r\n", "\n") if "\r\r\n" in text else text
+    text = text if text.endswith("\n") else f"{text}\n"
+    return event_values(path, text, report, pure=pure)
+
+
+def plain_values(text: str) -> list[Any] | None:
+    """Return the values of a stream as `construct_plainly`, None for a text that is no YAML. Raises UnusualError."""
+    try:
+        return parse(text, construct_plainly)
+    except PARSE_ERRORS:
+        return None
 
 
 def event_values(path: str, text: str, report: Report, *, pure: bool = False) -> list[Any]:
@@ -88,8 +107,6 @@ def construct_plainly(stream: Iterable[Any]) -> list[Any]:
 
 
 def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list[Any]:
-    from olmc.k8s.yaml.construct import compose, construct
-
     try:
         roots = parse(text, lambda events: compose(events, path, report), pure=pure)
     except PARSE_ERRORS as error:

@@ -113,13 +113,12 @@ def _read_plainly(text: str) -> list[Any]:
         return read_lines(text)
     except UnusualError:
         pass
-    from olmc.k8s.yaml.event_values import construct_plainly  # with the parser, which hardly any stream needs
-    from olmc.k8s.yaml.problems import PARSE_ERRORS, parse
+    from olmc.k8s.yaml.event_values import plain_values  # with the parser, which hardly any stream needs
 
-    try:
-        return parse(text, construct_plainly)
-    except PARSE_ERRORS:
-        raise _GiveUp from None
+    values = plain_values(text)
+    if values is None:
+        raise _GiveUp
+    return values
 
 
 def _is_deep(piece: str, value: Any) -> bool:

@@ -113,13 +113,6 @@ def _yaml_values(path: str, text: str, report: Report, pure: bool, lines: Lines 
             return read_lines(text, lines)
         except UnusualError:
             pass
-    # With the parser, which hardly any file needs.
-    from olmc.k8s.yaml.event_values import event_values
-    from olmc.k8s.yaml.problems import add_disagreement
+    from olmc.k8s.yaml.event_values import agreed_values  # with the parser, which hardly any file needs
 
-    if add_disagreement(path, text, report, pure=pure):
-        return []
-    # Kubernetes' reader ends each line with a line feed alone, the last line too.
-    text = text.replace("\r\n", "\n") if "\r\r\n" in text else text
-    text = text if text.endswith("\n") else f"{text}\n"
-    return event_values(path, text, report, pure=pure)
+    return agreed_values(path, text, report, pure=pure)

@@ -65,6 +65,7 @@ from olmc.review.diff.operators import CSV, DiffOperator, operators, parts_of
 from olmc.review.diff.settings import Side
 from olmc.review.diff.workloads import catalog_image
 from olmc.review.explain.left_out import SettledCompilation
+from olmc.review.graph.upgrade_graph import upgrade_graph
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -562,8 +563,6 @@ def _as_text(prop: Property) -> str:
 
 
 def _stranded(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:
-    from olmc.review.graph.upgrade_graph import upgrade_graph
-
     before, after = (
         {(channel, vertex.name) for vertex in upgrade_graph(package).versions for channel in vertex.stranded}
         for package in (old, new)

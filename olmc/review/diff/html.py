@@ -47,6 +47,8 @@ from olmc.review.diff.permissions import Matrices, Matrix, access, matrices
 from olmc.review.diff.version_kinds import operator_added, operator_upgraded
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.webhooks import EVERYWHERE, WHERE_BOUND
+from olmc.review.graph.catalogs import channel_rows
+from olmc.review.graph.svg import as_svg
 from olmc.review.graph.upgrade_graph import upgrade_graph
 
 
@@ -199,9 +201,6 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def channel_picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.review.graph.catalogs import channel_rows
-    from olmc.review.graph.svg import as_svg
-
     channel = subscription.channel or subscription.package.default_channel
     if channel not in subscription.package.channels:
         return ""

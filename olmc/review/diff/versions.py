@@ -39,6 +39,7 @@ from olmc.review.diff.operators import DiffOperator, heads, operators
 from olmc.review.diff.premises import is_reached
 from olmc.review.diff.settings import Side
 from olmc.review.diff.version_kinds import UpgradeHop, UpgradePath
+from olmc.review.graph.upgrade_graph import channel_named, route, upgrade_graph, version_named
 from olmc.targets.proposed.operator_api import OPERATOR_API
 
 if TYPE_CHECKING:
@@ -388,8 +389,6 @@ def subscribed(settled: SettledCluster, namespace: str, package: str) -> Subscri
 
 
 def _path_by_catalog(subscription: Subscribed, old: DiffOperator, new: DiffOperator) -> UpgradePath | None:
-    from olmc.review.graph.upgrade_graph import channel_named, route, upgrade_graph, version_named
-
     graph = upgrade_graph(subscription.package)
     try:
         channel = channel_named(graph, subscription.channel)

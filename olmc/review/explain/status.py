@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
@@ -402,8 +403,6 @@ def _style_of(each: OperatorStatus) -> str:
 
 def _quoted(word: str) -> str:
     """A word as a shell reads it."""
-    import shlex  # for rows with a problem
-
     return shlex.quote(word)
 
 

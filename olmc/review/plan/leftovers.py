@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.compiler.model.cluster import APPROVAL, Cluster, NamespacedName
@@ -80,6 +81,7 @@ from olmc.review.plan.outcomes import (
     tasks_of_moves,
 )
 from olmc.review.plan.repair import DriftedObject
+from olmc.targets.v1 import rules
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
@@ -584,8 +586,6 @@ def _of_groups(context: Leftovers) -> Iterator[Task]:
 
 def _cleaned(text: str, keys: Iterable[ObjectKey]) -> Task:
     """A task with the command that deletes objects, a namespace after the other."""
-    from shlex import quote  # few plans leave anything behind
-
     by_namespace: dict[str, list[str]] = defaultdict(list)
     for key in keys:
         # Names of RBAC hold what a shell would execute: the API server refuses little more than slashes there.
@@ -718,8 +718,6 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
-    from olmc.targets.v1 import rules  # most plans are about none
-
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks, cures = [], []

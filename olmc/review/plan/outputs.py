@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.output.document import (
     LIMIT,
@@ -26,8 +26,6 @@ from olmc.k8s.lean import regex
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.crd_kinds import ABSENT, RISK, Message, UntrustedText, contrasted
 from olmc.review.diff.deltas import Delta, path_text
-from olmc.review.diff.html import FrontSection, PageLink
-from olmc.review.diff.html import as_html as difference_html
 from olmc.review.diff.outputs import CUT_NOTE, folded_text, markdown_counts, markdown_sections, subject, summary
 from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import verdict as difference_verdict
@@ -35,6 +33,9 @@ from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
 from olmc.review.plan.outcomes import FAILED_BEFORE, RUNS_ON, OperatorOutcome, PlannedInstall
 from olmc.review.plan.repair import DriftedObject, Verification
+
+if TYPE_CHECKING:
+    from olmc.review.diff.html import FrontSection, PageLink
 
 # Drift as lines and as data.
 
@@ -447,13 +448,15 @@ _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
     """The page, with links to the `pages` beside it."""
+    from olmc.review.diff import html  # with a library for templates, which other formats do without
+
     short = referring(plan, front_sections(plan)[1])
-    return difference_html(
-        short.difference, tuple(_front(short)), decision=verdict(plan), headline=in_short(plan), pages=pages
-    )
+    front = tuple(_front(short, html.FrontSection))
+    return html.as_html(short.difference, front, decision=verdict(plan), headline=in_short(plan), pages=pages)
 
 
-def _front(plan: Plan) -> Iterator[FrontSection]:
+def _front(plan: Plan, section: type[FrontSection]) -> Iterator[FrontSection]:
+    """Yield the sections of a plan that stand above its difference."""
     applied, olm = front_sections(plan)
     tasks = [(clean(task.text), clean(task.command)) for task in plan.tasks]
     parts: tuple[list[tuple[str, str]], ...]
@@ -463,9 +466,9 @@ def _front(plan: Plan) -> Iterator[FrontSection]:
     for name, heading, lines in zip(_NAMES, (*HEADINGS, DRIFT), parts, strict=True):
         # The result goes on with the changes below, so it stands behind what is left to do.
         if lines:
-            yield FrontSection(name, heading, tuple(lines))
+            yield section(name, heading, tuple(lines))
         elif name == "operators" and rows:
-            yield FrontSection(name, "Operators", head=_HEAD, rows=rows)
+            yield section(name, "Operators", head=_HEAD, rows=rows)
 
 
 # What a verification says, with names or without any.

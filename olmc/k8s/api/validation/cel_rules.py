@@ -204,10 +204,16 @@ def _compile(expression: str) -> _Compilation:
     return _Compilation(kind if kind in _PLAIN_TYPES else "")
 
 
+def _library() -> Any:
+    """Import the library of CEL, which takes time, and which few runs need."""
+    from cel_expr_python import cel
+
+    return cel
+
+
 @cache
 def _environment() -> cel.Env:
-    from cel_expr_python import cel  # few runs need it, and it takes time
-
+    cel = _library()
     return cel.NewEnv(variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN})
 
 
@@ -330,8 +336,7 @@ def _compile_for_values(expression: str) -> Any:
 @cache
 def _environment_of_values() -> cel.Env:
     """CEL with those functions of Kubernetes' libraries that say something about texts."""
-    from cel_expr_python import cel  # few runs need it, and it takes time
-
+    cel = _library()
     texts, string, number = cel.Type.List(cel.Type.STRING), cel.Type.STRING, cel.Type.INT
 
     def member(name: str, result: Any, parameters: list[Any], implementation: Any) -> Any:

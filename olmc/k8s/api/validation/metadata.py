@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
 from olmc.k8s.api.selectors import (
@@ -203,8 +204,6 @@ def ip_problems(address: str) -> list[str]:
         if not _is_ipv4(re.sub(r"(^|\.)0+(?=[0-9])", r"\1", address)):
             return [_NO_ADDRESS]
         return [] if _is_ipv4(address) else ["must not have leading 0s"]
-    from ipaddress import AddressValueError, IPv6Address  # hardly any pod has addresses, and imports take their time
-
     try:
         parsed = IPv6Address(address)
     except AddressValueError:

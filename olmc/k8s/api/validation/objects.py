@@ -10,6 +10,7 @@ from typing import Any
 
 from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.api.validation import metadata as core
+from olmc.k8s.api.validation import policies
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.api.validation.metadata import metadata_errors
 from olmc.k8s.lean import NamedTuple
@@ -62,8 +63,6 @@ def _rules_of_group(group: str) -> Mapping[str, _Rules]:
             "Service": _Rules(core.service_errors, core.cluster_ip_change),
         }
     if group in (RBAC, "networking.k8s.io", "policy", "scheduling.k8s.io"):
-        from olmc.k8s.api.validation import policies
-
         rules = {
             RBAC: {
                 "Role": _Rules(policies.role_errors),

@@ -8,6 +8,7 @@ https://github.com/kubernetes/kubernetes/tree/master/pkg/apis: rbac, networking,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from olmc.k8s.api.selectors import is_dns1123_subdomain
@@ -200,8 +201,6 @@ def _block_errors(block: Struct) -> Iterator[FieldError]:
 
 
 def _network(cidr: str) -> IPv4Network | IPv6Network | None:
-    from ipaddress import ip_network  # few policies have addresses, and imports take their time
-
     try:
         return ip_network(cidr, strict=False) if "/" in cidr else None
     except ValueError:
