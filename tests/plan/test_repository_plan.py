@@ -194,3 +194,42 @@ def test_an_entry_with_olm_on_one_side_has_its_other_objects_on_both(tmp_path: P
     base, changed = (without, having) if is_before else (having, without)
     planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base, removed="clusters/north/subscription").stdout)
     assert planned_by_cluster(planned) == {"clusters/north": [("create" if is_before else "prune", "kettle")]}
+
+
+CATALOG = """\
+schema: olm.package
+name: kettle
+defaultChannel: stable
+---
+schema: olm.channel
+package: kettle
+name: stable
+entries: [{name: kettle.v1.0.0}]
+---
+schema: olm.bundle
+package: kettle
+name: kettle.v1.0.0
+image: registry.example.com/kettle-bundle:v1.0.0
+properties: [{type: olm.package, value: {packageName: kettle, version: 1.0.0}}]
+"""
+SOURCE = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: quay, namespace: olm}
+spec: {sourceType: grpc, image: "registry.example.com/quay:v1"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kind"),
+    [
+        ("catalogs/quay/c.yaml", CATALOG.replace("registry", "evil"), "BundleImageChanged"),
+        ("clusters/north/source.yaml", SOURCE.replace(":v1", ":v2"), "CatalogContentKept"),
+    ],
+)
+def test_the_catalogs_of_both_sides_are_compared(tmp_path: Path, path: str, text: str, kind: str) -> None:
+    base = {**BASE, "clusters/north/source.yaml": SOURCE, "catalogs/quay/c.yaml": CATALOG}
+    planned = json.loads(plan(tmp_path, {path: text}, "-o", "json", base=base).stdout)
+    (north,) = planned["clusters"]
+    risks = [change["kind"] for change in north["plan"]["difference"]["changes"] if change["severity"] == "risk"]
+    assert ("north" in north["names"], risks) == (True, [kind])
