@@ -55,7 +55,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "all-proposals": {"descoped": True, "operators_and_installs": True, "copied_csvs": False},
     **{v: {"olm_version": v} for v in ("docs", "0.13", "0.17", "0.22", "0.28", "0.32", "0.38", "ocp-4.14", "ocp-4.18")},
 }
-EXTENSIONS = tuple(f"olmv1/{path.parent.name}" for path in sorted((FIXTURES / "olmv1").glob("*/extension.yaml")))
+EXTENSIONS = (
+    *(f"olmv1/{path.parent.name}" for path in sorted((FIXTURES / "olmv1").glob("*/extension.yaml"))),
+    "olmv1/migration",
+)
 V1 = tuple(name for name in known_versions() if name.startswith("v1"))
 FEW = {
     ("own-namespace", "plain"), ("own-namespace", "0.17"), ("own-namespace", "all-proposals"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -176,3 +177,18 @@ def test_the_commands_fail_on_it(repository: Path) -> None:
     commands = ("diff x/old x/new --fail-on risk", "plan x/new --from x/old --fail-on risk", "diff x/old x/old")
     outcomes = run([command.split() for command in commands], repository)
     assert [outcome.code for outcome in outcomes] == [1, 1, 0], [outcome.output for outcome in outcomes]
+
+
+@pytest.mark.slow
+def test_policies_with_many_rules_cost_little() -> None:
+    """Each rule is not compared with every other one, nor all of them again for each difference."""
+
+    def policy(first: int) -> Any:
+        blocks = [
+            {"from": [{"ipBlock": {"cidr": f"10.{n // 256}.{n % 256}.0/24"}}]} for n in range(first, first + 1_500)
+        ]
+        return _policy("p", {"podSelector": {}, "ingress": blocks})
+
+    start = process_time()
+    assert graved([policy(0)], [policy(40)])
+    assert process_time() - start < 5

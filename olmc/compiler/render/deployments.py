@@ -29,6 +29,7 @@ from olmc.compiler.reconcile.deployments import (
     subscription_config,
     written_deployment,
 )
+from olmc.compiler.reconcile.install_plans import written_steps
 from olmc.compiler.reconcile.loop import deleted_deployments
 from olmc.compiler.render.webhooks import RenderContext, is_configured, rendered
 from olmc.k8s.api.restmapper import Crd
@@ -197,7 +198,7 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
         for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             for obj in _certificate_objects(context.profile, member.csv, serving):
-                if not _stays(context, obj) and not _is_missed_by_nobody(context, member, obj):
+                if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
                     yield rendered(
                         obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
@@ -206,13 +207,19 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
             yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
 
 
-def _stays(context: RenderContext, obj: KubernetesObject) -> bool:
+def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
     """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
     # OLM uses a Secret that is there again, if its certificate still holds; and a Service of the bundle comes later
     # (R-CERT-3, observed-24).
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
     existing = context.cluster.objects.get(key)
-    return existing is not None and (key.kind == "Secret" or existing.provenance.origin is not Origin.MANIFEST)
+    if existing is None or key.kind == "Secret":
+        return existing is not None
+    if existing.provenance.origin is not Origin.MANIFEST:
+        return True
+    # In a cluster that goes on, the plan that brought it tells.
+    plans = context.cluster.plans.within(csv.namespace).values()
+    return any((key.kind, key.name) in written_steps(plan) for plan in plans if csv.name in plan.csvs)
 
 
 def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:

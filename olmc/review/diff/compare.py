@@ -53,7 +53,7 @@ from olmc.review.diff.crd_kinds import (
     workload_removed,
     workload_replaced,
 )
-from olmc.review.diff.deltas import crd_changes, deltas, immutable_fields, path_text, same, without_paths
+from olmc.review.diff.deltas import Path, crd_changes, deltas, immutable_fields, path_text, same, without_paths
 from olmc.review.diff.extensions import (
     DiffExtension,
     Folded,
@@ -703,8 +703,9 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         yield from target_changes(pair)
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
+    tested: dict[tuple[int, Path], bool] = {}
     for delta in deltas(before, after):
-        found = risks_of_change(known, before, after, delta)
+        found = risks_of_change(known, before, after, delta, tested)
         if found:
             why = explained(found, delta.path)
             yield kinds.risky_field_changed(known, path_text(delta.path), delta.old, delta.new, why)

@@ -17,6 +17,8 @@ from olmc.review.diff.object_risks import OBJECT_RISKS, REMOVED, ObjectRisk
 
 _MOST_PLACES = 50_000
 
+_Tested = tuple[int, Path]
+
 
 class FoundRisk(NamedTuple):
     """A place of an object that passes the test of a row, its value on the new side, and the reason."""
@@ -72,16 +74,23 @@ def risks_of_removed(known: ObjectKey) -> tuple[FoundRisk, ...]:
 
 
 def risks_of_change(
-    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta
+    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta, tested: dict[_Tested, bool]
 ) -> tuple[FoundRisk, ...]:
-    """Find the risks of one difference between two objects."""
+    """Find the risks of one difference between two objects; `tested` keeps what is known of the places above."""
+
+    def holds(row: ObjectRisk, path: Path) -> bool:
+        key = (id(row), path)
+        if key not in tested:
+            tested[key] = row.test.holds(_at(old, path), _at(new, path))
+        return tested[key]
+
     index = _index(known.group, known.kind)
     above = (delta.path[:length] for length in range(1, len(delta.path)))
     of_whole = (
         FoundRisk(delta.path, delta.new, row.why)
         for path in above
         for row in index.ending_in(path[-1])
-        if _is_named(row, known) and _matches(row.path, path) and row.test.holds(_at(old, path), _at(new, path))
+        if _is_named(row, known) and _matches(row.path, path) and holds(row, path)
     )
     return (*of_whole, *_found(known, delta, is_new=False))
 

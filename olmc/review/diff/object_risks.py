@@ -149,7 +149,10 @@ def _lets_more_through(old: Any, new: Any) -> bool:
         if direction not in _directions(was):
             continue  # everything passed in that direction
         before = mappings(was.get(field))
-        come = [rule for rule in mappings(now.get(field)) if not any(_covers(one, rule) for one in before)]
+        known = _items(list(before))
+        come = [rule for rule in mappings(now.get(field)) if _frozen(rule) not in known]
+        is_comparable = len(come) * len(before) <= _MOST_RULES
+        come = [rule for rule in come if not is_comparable or not any(_covers(one, rule) for one in before)]
         if come or direction not in _directions(now):
             return True
     return False
@@ -193,7 +196,11 @@ def _covers(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
     for peers, covers in (("from", _covers_peer), ("to", _covers_peer), ("ports", _covers_port)):
         some, others = mappings(wide.get(peers)), mappings(narrow.get(peers))
         # An empty list stands for everything.
-        if some and not (others and all(any(covers(one, other) for one in some) for other in others)):
+        known = _items(list(some))
+        left = [other for other in others if _frozen(other) not in known]
+        if some and not others:
+            return False
+        if some and (len(left) * len(some) > _MOST_PEERS or not all(any(covers(a, b) for a in some) for b in left)):
             return False
     return True
 
@@ -234,6 +241,8 @@ def _covers_port(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
     return all(isinstance(number, int) for number in numbers) and list(numbers) == sorted(numbers)
 
 
+_MOST_RULES, _MOST_PEERS = 400, 2_500
+"""How many pairs of rules, and of peers, are compared by more than their text."""
 _EXPOSED = ("NodePort", "LoadBalancer")
 IMAGE = FieldTest(_is_other_image)
 REGISTRY = FieldTest(_is_other_registry)
