@@ -89,7 +89,7 @@ def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
 # workspace without some kind of object, does without. A wing below it defers even less.
 MOST_DEFERRED = {
     "olmc.__main__": 2,
-    "olmc.cli": 80,
+    "olmc.cli": 81,
     "olmc.integrations": 6,
     "olmc.review": 13,
     "olmc.targets": 7,

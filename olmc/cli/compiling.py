@@ -21,7 +21,6 @@ from olmc.cli.console import (
 from olmc.cli.options import fixed_of, is_typed, options_of
 from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.load.config import options_from, read_config
-from olmc.compiler.load.entries import repository_at
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, profile_of
@@ -112,6 +111,7 @@ def compiled(
 
 def cluster_parts(ctx: click.Context, path: Path, fields: dict[str, Any]) -> tuple[ClusterPart | None, ...]:
     """The clusters of the repository at a path, (None,) for a workspace."""
+    from olmc.compiler.load.entries import repository_at  # a bundle by itself is in no repository
     from olmc.compiler.load.repository import build_repository
 
     repository = repository_at(path) if path.is_dir() else None
