@@ -98,6 +98,7 @@ MOST_DEFERRED = {
 }
 
 
+@pytest.mark.slow
 def test_imports_inside_of_functions_are_few(modules: dict[str, ast.Module]) -> None:
     """A module imports at its top what its users nearly always need. Lower a number when you remove such an import."""
     counts = Counter(".".join(name.split(".")[:2]) for name, tree in modules.items() for _ in deferred(tree))
@@ -105,6 +106,7 @@ def test_imports_inside_of_functions_are_few(modules: dict[str, ast.Module]) -> 
     assert sum(MOST_DEFERRED.values()) <= 200
 
 
+@pytest.mark.slow
 def test_a_module_that_is_at_the_top_is_not_imported_again(modules: dict[str, ast.Module]) -> None:
     """And a function imports each module once."""
     found = []

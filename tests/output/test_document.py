@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.compiler.output.document import (
-    Document,
     Group,
-    Item,
+    OutputDocument,
+    PageItem,
     Section,
     as_whole,
     code,
@@ -27,7 +27,7 @@ FENCED = Group((), details("more")[0] + "```text\n", "```\n" + details("more")[1
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> Document:
+def documents(draw: st.DrawFn) -> OutputDocument:
     """Draw a document of lists and of blocks of code; each item has a mark of its own."""
     sections = []
     for at in range(draw(st.integers(0, 5))):
@@ -38,27 +38,27 @@ def documents(draw: st.DrawFn) -> Document:
             has_alone = not is_code and draw(st.booleans())
             ranks = [0] * len(sizes) if is_code else draw(st.lists(st.integers(0, 3), min_size=9, max_size=9))
             items = tuple(
-                Item(f"<{at}.{number}.{index}>{'x' * size}\n", draw(st.integers(1, 4)), ranks[index], alone)
+                PageItem(f"<{at}.{number}.{index}>{'x' * size}\n", draw(st.integers(1, 4)), ranks[index], alone)
                 for index, size in enumerate(sizes)
                 for alone in ([f"- {at}.{number}: <{at}.{number}.{index}>{'x' * size}\n"] if has_alone else [""])
             )
             groups.append(FENCED._replace(items=items) if is_code else Group(items, f"- {at}.{number}\n"))
         weight = draw(st.sampled_from([0.5, 1, 8]))
         sections.append(Section(f"# {at}\n", tuple(groups), "- {} more\n", "\n", weight, f"section {at}"))
-    return Document("head\n", tuple(sections), "**{} left** ({})\n")
+    return OutputDocument("head\n", tuple(sections), "**{} left** ({})\n")
 
 
 def marks(text: str) -> list[str]:
     return re.findall(r"<\d+\.\d+\.\d+>", text)
 
 
-def least(document: Document) -> int:
+def least(document: OutputDocument) -> int:
     """Return the size of the texts that are always there."""
     return max(len(within(document, 0)), 1)
 
 
 @given(documents(), st.integers(0, 30_000))
-def test_a_document_keeps_its_limit(document: Document, more: int) -> None:
+def test_a_document_keeps_its_limit(document: OutputDocument, more: int) -> None:
     limit = least(document) + more
     text = within(document, limit)
     assert len(text) <= limit
@@ -66,12 +66,12 @@ def test_a_document_keeps_its_limit(document: Document, more: int) -> None:
 
 
 @given(documents(), st.integers(0, 30_000), st.integers(0, 3_000))
-def test_a_larger_limit_never_shows_less(document: Document, limit: int, more: int) -> None:
+def test_a_larger_limit_never_shows_less(document: OutputDocument, limit: int, more: int) -> None:
     assert set(marks(within(document, limit))) <= set(marks(within(document, limit + more)))
 
 
 @given(documents(), st.integers(0, 30_000))
-def test_all_items_are_there_or_counted(document: Document, limit: int) -> None:
+def test_all_items_are_there_or_counted(document: OutputDocument, limit: int) -> None:
     """Each shown item is whole and in its place, and the numbers of the others add up in sections and in the note."""
     text = within(document, limit)
     shown = marks(text)
@@ -92,7 +92,7 @@ def test_all_items_are_there_or_counted(document: Document, limit: int) -> None:
 
 
 @given(documents(), st.integers(0, 30_000))
-def test_all_that_is_opened_is_closed(document: Document, limit: int) -> None:
+def test_all_that_is_opened_is_closed(document: OutputDocument, limit: int) -> None:
     text = within(document, limit)
     assert text.count("<details>") == text.count("</details>")
     assert text.count("```") == 2 * text.count("```text\n") == 2 * text.count("<details>")
@@ -104,10 +104,10 @@ def test_all_that_is_opened_is_closed(document: Document, limit: int) -> None:
 def test_each_section_has_its_share(parts: list[tuple[int, int]], hundreds: int) -> None:
     """A section has less than its weight's share, but for one item, only where it has no more items."""
     sections = tuple(
-        Section("", (Group(tuple(Item(f"{at:09}\n") for _ in range(count))),), "{:3} more\n", weight=weight)
+        Section("", (Group(tuple(PageItem(f"{at:09}\n") for _ in range(count))),), "{:3} more\n", weight=weight)
         for at, (count, weight) in enumerate(parts)
     )
-    document = Document("", sections)
+    document = OutputDocument("", sections)
     space = 100 * hundreds
     text = within(document, least(document) + space)
     total = sum(weight for _, weight in parts)
@@ -116,21 +116,21 @@ def test_each_section_has_its_share(parts: list[tuple[int, int]], hundreds: int)
 
 
 def test_a_long_item_hides_no_other() -> None:
-    items = (Item("a" * 90_000), Item("b" * 3_000), Item("c"))
-    document = Document("", (Section("", (Group(items),), "{} more"), Section("", (Group((Item("d"),)),))))
+    items = (PageItem("a" * 90_000), PageItem("b" * 3_000), PageItem("c"))
+    document = OutputDocument("", (Section("", (Group(items),), "{} more"), Section("", (Group((PageItem("d"),)),))))
     assert within(document, 100) == "c2 mored"
     assert within(document, 4_000) == "b" * 3_000 + "c1 mored"
 
 
 def test_a_limit_may_count_lines() -> None:
-    items = tuple(Item(f"{number}{'x' * number}\n") for number in range(9))
-    document = Document("", (Section("head\n", (Group(items),), "and {} more\n"),))
+    items = tuple(PageItem(f"{number}{'x' * number}\n") for number in range(9))
+    document = OutputDocument("", (Section("head\n", (Group(items),), "and {} more\n"),))
     assert within(document, 4, lambda text: text.count("\n")) == "head\n0\n1x\nand 7 more\n"
 
 
 def test_an_item_alone_stands_behind_its_head() -> None:
-    items = tuple(Item(f"  {text}\n", alone=f"head: {text}\n") for text in "ab")
-    document = Document("", (Section("", (Group(items, "head\n"),), "{} more\n"),))
+    items = tuple(PageItem(f"  {text}\n", alone=f"head: {text}\n") for text in "ab")
+    document = OutputDocument("", (Section("", (Group(items, "head\n"),), "{} more\n"),))
     assert within(document, 3, lambda text: text.count("\n")) == "head\n  a\n  b\n"
     assert within(document, 2, lambda text: text.count("\n")) == "head: a\n1 more\n"
 

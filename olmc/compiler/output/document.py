@@ -25,7 +25,7 @@ _LONG = 2_000
 """An item of more characters or lines stays for less long than all others: it would hide many of them."""
 
 
-class Item(NamedTuple):
+class PageItem(NamedTuple):
     """A text that is shown as a whole or not at all.
 
     It stands for `total` things. The lower its `rank`, the longer it stays among the items of its section. `alone` is
@@ -45,7 +45,7 @@ class Group(NamedTuple):
     the items, and the group counts as one where none is shown. With "" for `more` the section counts the items.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[PageItem, ...]
     head: str = ""
     end: str = ""
     more: str = ""
@@ -66,7 +66,7 @@ class Section(NamedTuple):
     name: str = ""
 
 
-class Document(NamedTuple):
+class OutputDocument(NamedTuple):
     """A text and sections; `note` is the text at the end where something is left out, with a place for the number of
     things and one for their sections."""
 
@@ -79,12 +79,12 @@ _Place = tuple[int, int, int]
 """Where an item is: the indexes of its section, of its group and its own."""
 
 
-def as_whole(document: Document) -> str:
+def as_whole(document: OutputDocument) -> str:
     """Return the document with all items."""
     return _joined(document, None)
 
 
-def within(document: Document, limit: int, size: Callable[[str], int] = len) -> str:
+def within(document: OutputDocument, limit: int, size: Callable[[str], int] = len) -> str:
     """Return the document with as many items as the limit has space for, and with the number of the others.
 
     A larger limit shows the same items and maybe more. Each section begins before another goes on, then each goes on by
@@ -104,7 +104,7 @@ def within(document: Document, limit: int, size: Callable[[str], int] = len) -> 
     return _joined(document, kept)
 
 
-def _joined(document: Document, kept: Mapping[tuple[int, int], Collection[int]] | None) -> str:
+def _joined(document: OutputDocument, kept: Mapping[tuple[int, int], Collection[int]] | None) -> str:
     """Join the document's texts with those of the items that are kept, by section and group; None for all."""
     texts = [document.head]
     left: dict[str, int] = {}
@@ -128,11 +128,11 @@ def _joined(document: Document, kept: Mapping[tuple[int, int], Collection[int]] 
     return "".join(texts)
 
 
-def _total(items: Iterable[Item]) -> int:
+def _total(items: Iterable[PageItem]) -> int:
     return sum(item.total for item in items)
 
 
-def _in_order(document: Document, size: Callable[[str], int]) -> Iterator[tuple[_Place, int]]:
+def _in_order(document: OutputDocument, size: Callable[[str], int]) -> Iterator[tuple[_Place, int]]:
     """Yield the place of each item and how much space it needs, from the first that is shown to the last.
 
     Each section has a clock that runs slower the more weight it has: an item's time is the space that those before it

@@ -13,9 +13,9 @@ from typing import Any
 
 from olmc.compiler.output.document import (
     LIMIT,
-    Document,
     Group,
-    Item,
+    OutputDocument,
+    PageItem,
     Section,
     aligned,
     details,
@@ -302,7 +302,7 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
         numbered.setdefault(group.gravity, []).append((number, group))
     weights = {gravity: 3 ** GRAVITIES[gravity] for gravity in numbered}
     rows = (
-        Section("", (Group(tuple(Item(_row(group)) for _, group in groups)),),
+        Section("", (Group(tuple(PageItem(_row(group)) for _, group in groups)),),
                 f"| | … {{:,}} more of severity {gravity} | {gravity} | |\n", weight=2 * weights[gravity])
         for gravity, groups in numbered.items()
     )  # fmt: skip
@@ -311,7 +311,7 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
                 f"\n… {{:,}} more of severity {gravity} without space for details\n", weight=weights[gravity])
         for gravity, groups in numbered.items()
     )  # fmt: skip
-    return within(Document(head, (*rows, *folded)), limit)
+    return within(OutputDocument(head, (*rows, *folded)), limit)
 
 
 def _row(group: OutcomeGroup) -> str:
@@ -326,7 +326,7 @@ def _folded(number: int, group: OutcomeGroup) -> Group:
     head, end = details(html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"))
     border = fence("".join(lines))
     turns = (passed // _TURN for passed in accumulate(map(len, lines), initial=0))
-    items = tuple(Item(line, 1, turn) for line, turn in zip(lines, turns, strict=False))
+    items = tuple(PageItem(line, 1, turn) for line, turn in zip(lines, turns, strict=False))
     return Group(items, f"{head}{border}text\n", f"{border}\n{end}", "… and {:,} more lines\n")
 
 

@@ -7,7 +7,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.compiler.output.document import LIMIT, Document, Group, Item, Section, code, details, escaped, within
+from olmc.compiler.output.document import (
+    LIMIT,
+    Group,
+    OutputDocument,
+    PageItem,
+    Section,
+    code,
+    details,
+    escaped,
+    within,
+)
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
@@ -390,7 +400,7 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
     head = f"### {code(name) if name else sides}: {verdict(difference)}\n\n"
     counts = markdown_counts(difference)
     counts = f"{sides}: {counts}" if name and difference.changes else counts
-    return within(Document(head + counts, markdown_sections(difference), CUT_NOTE), limit)
+    return within(OutputDocument(head + counts, markdown_sections(difference), CUT_NOTE), limit)
 
 
 def markdown_counts(difference: Difference) -> str:
@@ -442,7 +452,7 @@ def document_groups(
     def written(number: int, group: LineGroup) -> Group:
         head, lines = texts(group)
         shown = zip(group.lines, lines, strict=True)
-        items = (Item(text, line.total, ranks[number, at], alone) for at, (line, (text, alone)) in enumerate(shown))
+        items = (PageItem(text, line.total, ranks[number, at], alone) for at, (line, (text, alone)) in enumerate(shown))
         return Group(tuple(items), head)
 
     return tuple(written(number, group) for number, group in enumerate(groups))

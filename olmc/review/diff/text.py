@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from olmc.compiler.output.document import Document, Section, as_whole, within
+from olmc.compiler.output.document import OutputDocument, Section, as_whole, within
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.diff.compare import Difference
@@ -106,7 +106,7 @@ def _written(line: _Line, shape: _Shape, paint: Paint) -> str:
     return "".join(f"{_painted(row, paint)}\n" for row in rows)
 
 
-def _document(difference: Difference, shape: _Shape, paint: Paint) -> Document:
+def _document(difference: Difference, shape: _Shape, paint: Paint) -> OutputDocument:
     sides = _sides(difference, shape)
     name = subject(difference) or sides
     start = f"{name}: {verdict(difference, WIDTH - len(name) - 2)}"
@@ -117,7 +117,7 @@ def _document(difference: Difference, shape: _Shape, paint: Paint) -> Document:
     if parts:
         lines.append(_Line(_fit(f"({'; '.join(parts)})", shape), "faint"))
     head = "".join(_written(line, shape, paint) for line in lines)
-    return Document(head, tuple(_sections(difference, shape, paint)))
+    return OutputDocument(head, tuple(_sections(difference, shape, paint)))
 
 
 def _fit(line: str, shape: _Shape) -> str:
@@ -134,7 +134,7 @@ def _sides(difference: Difference, shape: _Shape) -> str:
 
 def review_lines(difference: Difference, paint: Paint) -> list[str]:
     """All changes, in sections, each below an empty line."""
-    text = as_whole(Document("", tuple(_sections(difference, _SHORT, paint))))
+    text = as_whole(OutputDocument("", tuple(_sections(difference, _SHORT, paint))))
     return text.removesuffix("\n").split("\n") if text else []
 
 

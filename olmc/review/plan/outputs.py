@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.output.document import (
     LIMIT,
-    Document,
     Group,
-    Item,
+    OutputDocument,
+    PageItem,
     Section,
     aligned,
     as_whole,
@@ -327,7 +327,7 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
     return short if len(short) <= limit else within(_document(plan), limit)
 
 
-def _document(plan: Plan) -> Document:
+def _document(plan: Plan) -> OutputDocument:
     """Return the parts of the plan, then those of the review; of each part what matters most stays longest."""
     sides = f"{code(plan.difference.old.name)} → {code(plan.difference.new.name)}"
     name = subject(plan.difference)
@@ -335,14 +335,14 @@ def _document(plan: Plan) -> Document:
     head = f"### {code(name) if name else sides}: {verdict(plan)}\n\n{counts}"
     applied_lines, olm_lines = front_sections(plan)
     listed = (
-        (HEADINGS[0], [Item(_listed(line), 1, _APPLIED_RANKS[change.action])
+        (HEADINGS[0], [PageItem(_listed(line), 1, _APPLIED_RANKS[change.action])
                        for change, line in zip(plan.applied, applied_lines, strict=True)], 1),
-        (HEADINGS[1], [Item(_listed(line), 1, _olm_rank(line)) for line in olm_lines], 2),
-        (HEADINGS[2], [Item(table_row(map(code_cell, _row(operator))), 1, _OUTCOME_RANKS.get(operator.outcome, 1))
+        (HEADINGS[1], [PageItem(_listed(line), 1, _olm_rank(line)) for line in olm_lines], 2),
+        (HEADINGS[2], [PageItem(table_row(map(code_cell, _row(operator))), 1, _OUTCOME_RANKS.get(operator.outcome, 1))
                        for operator in _changed(plan)], 3),
-        (HEADINGS[3], [Item(_listed(task.text) + (f"\n  {code(task.command)}\n\n" if task.command else ""))
+        (HEADINGS[3], [PageItem(_listed(task.text) + (f"\n  {code(task.command)}\n\n" if task.command else ""))
                        for task in plan.tasks], 2),
-        (DRIFT, [Item(_listed(line)) for line in drift_lines(plan.drift)], 2),
+        (DRIFT, [PageItem(_listed(line)) for line in drift_lines(plan.drift)], 2),
     )  # fmt: skip
     tables = {HEADINGS[2]: (table_head(list(map(str.capitalize, _HEAD))), "| … | {} more | | | | |\n")}
     parts = (
@@ -353,7 +353,7 @@ def _document(plan: Plan) -> Document:
     review: tuple[Section, ...] = ()
     if plan.difference.changes:
         review = Section(markdown_counts(plan.difference)), *markdown_sections(plan.difference, _REVIEW_WEIGHT)
-    return Document(head, (*parts, *review), CUT_NOTE)
+    return OutputDocument(head, (*parts, *review), CUT_NOTE)
 
 
 def _listed(line: str) -> str:

@@ -16,9 +16,9 @@ from olmc.compiler.olm.facts import is_copy_by_metadata, package_of, properties_
 from olmc.compiler.olm.naming import BLOCKED_REASON, MAXIMUM, Release, maximum_of_values
 from olmc.compiler.output.document import (
     LIMIT,
-    Document,
     Group,
-    Item,
+    OutputDocument,
+    PageItem,
     Section,
     aligned,
     code,
@@ -573,19 +573,19 @@ def as_markdown(plan: PlatformPlan, limit: int = LIMIT) -> str:
     """Return the plan as a comment for a pull request of at most `limit` characters; a part that is cut says so."""
     sections = []
     if plan.operators:
-        rows = tuple(Item(table_row(map(code_cell, _cells(operator)))) for operator in plan.operators)
+        rows = tuple(PageItem(table_row(map(code_cell, _cells(operator)))) for operator in plan.operators)
         head = table_head(list(map(str.capitalize, _COLUMNS)))
         sections.append(Section(head, (Group(rows),), "| … | {} more | | | | |\n", weight=3))
     if plan.messages:
-        lines = tuple(Item(f"{line}\n") for line in _messages(plan))
+        lines = tuple(PageItem(f"{line}\n") for line in _messages(plan))
         border = fence("".join(line.text for line in lines))
         group = Group(lines, f"{border}text\n", f"{border}\n", "… and {} more lines\n")
         sections.append(Section(f"\n**{_OLM_SAYS}**\n\n", (group,), "… left out, as it is too long\n"))
     for heading, body in (_NOBODY_SAYS, [*_unsaid(plan, verbose=False)]), (_TO_DO, [*_task_items(plan)]):
         if body:
-            listed = tuple(Item(f"- {code(line)}\n") for line in body)
+            listed = tuple(PageItem(f"- {code(line)}\n") for line in body)
             sections.append(Section(f"\n**{heading}**\n\n", (Group(listed),), "- … and {} more\n", weight=2))
-    return within(Document(f"### {clean(headline(plan))}\n\n", tuple(sections)), limit)
+    return within(OutputDocument(f"### {clean(headline(plan))}\n\n", tuple(sections)), limit)
 
 
 def _task_items(plan: PlatformPlan) -> Iterator[str]:
