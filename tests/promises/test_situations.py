@@ -62,11 +62,23 @@ class Situation(NamedTuple):
     at_root: Mapping[str, int] = {}
 
 
+MISPLACED = """\
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: harbour, namespace: shore}
+spec: {sourceType: grpc, address: "harbour.example.com:50051"}
+"""
 MISSPELT = SUBSCRIPTION.replace("{name: beacon, channel", "{name: becon, channel")
 SITUATIONS = {
     "an empty folder": Situation({}, 0, {"why": 2}),
     "a folder with nothing for OLM": Situation({"values.yaml": "a: 3\n", "notes.txt": "low tide\n"}, 0, {"why": 2}),
     "an unknown catalog": Situation({"operator.yaml": f"{GROUP}{SUBSCRIPTION}"}, 0),
+    # A workspace has the catalog that is meant; of a repository, another part may bring a second one.
+    "a catalog in another namespace": Situation(
+        {"operator.yaml": f"{GROUP}{SUBSCRIPTION}{MISPLACED}"}, 1, {"why": 0, "rbac": 0, "report": 0, "diff": 0},
+        at_root={"status": 0, "check": 0, "plan": 0},
+    ),
     # Permissions, a report and a diff show the state, whatever it is.
     "an unknown package": Situation({"operator.yaml": f"{GROUP}{MISSPELT}"}, 1, {"rbac": 0, "report": 0, "diff": 0}),
     # The entry is left out of a repository, which has answers for the rest.

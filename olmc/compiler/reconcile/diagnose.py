@@ -38,6 +38,7 @@ from olmc.k8s.diagnostics import (
     Location,
     PlanFault,
     Report,
+    Severity,
     Source,
     StoredVersion,
     closest,
@@ -191,10 +192,28 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
         from olmc.compiler.rules.findings import vendor as vendor_rules  # most workspaces know their catalogs
 
         names = ", ".join(str(name) for name, _ in subscriptions)
-        yield vendor_rules.UNKNOWN_CATALOG.finding(
+        finding = vendor_rules.UNKNOWN_CATALOG.finding(
             at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names,
             hint=way_to_catalog(key, cluster),
         )  # fmt: skip
+        yield finding._replace(severity=Severity.FAILURE) if _is_mistaken(key, cluster) else finding
+
+
+def _is_mistaken(key: CatalogKey, cluster: Cluster) -> bool:
+    """Return whether the workspace has the catalog that a Subscription means, in another namespace or with another
+    spelling. A catalog of a platform may be there as well."""
+    is_known = bool(_namespaces_of(key.name, cluster) or _alike(key.name, cluster))
+    return is_known and not init_command(key.name, key.namespace)
+
+
+def _alike(catalog: str, cluster: Cluster) -> str:
+    """Return the name of a catalog that is spelled like this one, "" for none."""
+    return closest(catalog, (key.name for key in cluster.catalogs), POSSIBLE)
+
+
+def _namespaces_of(catalog: str, cluster: Cluster) -> list[str]:
+    """Return the namespaces that have a catalog of a name."""
+    return sorted(key.namespace for key in cluster.catalogs if key.name == catalog)
 
 
 def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
@@ -204,9 +223,10 @@ def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
-    alike = closest(key.name, (other.name for other in cluster.catalogs), POSSIBLE)
-    elsewhere = [other.namespace for other in cluster.catalogs if other.name == key.name]
-    question = f"There is one in {join_limited(sorted(elsewhere), 3)}." if elsewhere else did_you_mean(alike)
+    elsewhere = _namespaces_of(key.name, cluster)
+    question = (
+        f"There is one in {join_limited(elsewhere, 3)}." if elsewhere else did_you_mean(_alike(key.name, cluster))
+    )
     return " ".join(
         filter(None, (question, f"Add the CatalogSource and run `olmc vendor`, or fill catalogs/{key.name}/."))
     )

@@ -303,6 +303,7 @@ UNKNOWN_CATALOG = Rule(
     "catalog {namespace}/{catalog} is not defined in this workspace; olmc can't resolve these Subscriptions: {names}",
     "{hint}",
     "Clusters have catalogs that your repository does not define. Without their content olmc can't know the "
-    "versions of these operators, and every answer about them would be a guess (R-CAT-502).",
+    "versions of these operators, and every answer about them would be a guess (R-CAT-502). If the workspace has a "
+    "catalog of this name in another namespace, or one that is spelled like it, the finding is a failure.",
     tags=frozenset({RuleTag.OF_REPOSITORY, RuleTag.OUTCOME_UNKNOWN}),
 )
