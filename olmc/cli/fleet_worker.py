@@ -205,7 +205,8 @@ def _status(given: _Given) -> dict[str, Any]:
     else:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
-    table = as_table(found, color=True)
+    # Entries with one result share it, so that its commands can name none of them.
+    table = as_table(found, color=True, here="ENTRY")
     gravity = "failing" if failing else "failure" if done.findings else "warning" if unknown else "none"
     return {
         "headline": headline, "gravity": gravity, "text": table,
