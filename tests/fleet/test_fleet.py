@@ -270,5 +270,5 @@ def test_a_list_that_is_none_is_refused(fleet: Fleet, content: str) -> None:
 
 
 def test_a_command_asks_for_an_entry_where_several_share_a_result(fleet: Fleet, project: Path) -> None:
-    text = fleet.run("status", os.fspath(project / "fixtures" / "requirements-not-met")).out
+    text = fleet.run("status", os.fspath(project / "fixtures" / "requirements-not-met"), beside=False).out
     assert "`olmc why crane.v1.0.0 ENTRY` explains it." in text
