@@ -339,7 +339,7 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
         if not place.is_dir():
             wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
         before = repository_at(place) or Repository(place, scan_workspace(place).folder, ())
-        planned = plan_repository(request, before, now)
+        planned = plan_repository(request, before, now, (name, folder_from_here(now.root) or "."))
     if opts.output == "json":
         say(repository_json(planned), out=True)
     elif opts.output == "markdown":

@@ -68,8 +68,13 @@ class RepositoryPlan(NamedTuple):
         yield from chain.from_iterable(each.plan.difference.changes for each in self.clusters)
 
 
-def plan_repository(request: CompileRequest, before: Repository, now: Repository) -> RepositoryPlan:
-    """Plan what happens in each cluster when a repository becomes what it is `now`; `request` has the options."""
+def plan_repository(
+    request: CompileRequest, before: Repository, now: Repository, names: tuple[str, str] = ("before", "after")
+) -> RepositoryPlan:
+    """Plan what happens in each cluster when a repository becomes what it is `now`.
+
+    `request` has the options, `names` are those of both sides for readers.
+    """
     before, now = with_entries_of(before, now), with_entries_of(now, before)
     now, released = _without_released(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
@@ -83,7 +88,7 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         if one is not None and other is not None and is_alike and _objects(one) == _objects(other):
             unchanged += [] if _lacks(left_out, one, other) else [name]
             continue
-        made = _plan((of_old, one), (of_new, other))
+        made = _plan((of_old, one), (of_new, other), names)
         if not isinstance(made, Plan):
             failed.append((name, made))
             continue
@@ -93,7 +98,7 @@ def plan_repository(request: CompileRequest, before: Repository, now: Repository
         text = as_text(made, verbose=True)
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
-    files = compare_files((of_old, built_old), (of_new, built_new))
+    files = compare_files((of_old, built_old), (of_new, built_new), names)
     is_broken = any(part.has_broken for part in sides[1].parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
     return RepositoryPlan(*outcome, left_out, files, released, is_broken)
@@ -193,7 +198,7 @@ def _parts(built: BuiltRepository) -> dict[str, ClusterPart]:
 
 
 def compare_files(
-    before: tuple[CompileRequest, BuiltRepository], now: tuple[CompileRequest, BuiltRepository]
+    before: tuple[CompileRequest, BuiltRepository], now: tuple[CompileRequest, BuiltRepository], names: tuple[str, str]
 ) -> Difference:
     """Compare the settings of a repository, and the files on which results depend and which olmc does not compile.
 
@@ -211,7 +216,7 @@ def compare_files(
 
     old, new = (
         repository_side(name, request.root, inputs, counts, request.tree)
-        for name, (request, _) in (("before", before), ("after", now))
+        for name, (request, _) in zip(names, (before, now), strict=True)
     )
     return compare(old, new)
 
@@ -239,12 +244,14 @@ def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any]]:
 
 
 def _plan(
-    before: tuple[CompileRequest, ClusterPart | None], now: tuple[CompileRequest, ClusterPart | None]
+    before: tuple[CompileRequest, ClusterPart | None],
+    now: tuple[CompileRequest, ClusterPart | None],
+    names: tuple[str, str],
 ) -> Plan | tuple[Diagnostic, ...]:
     """The plan for a cluster, or the reasons for which there is none; the requests are for the repository."""
     report = Report()
     (of_old, old), (request, new) = before, now
-    begun = begun_at(of_old._replace(part=old) if old is not None else None, "before", report)
+    begun = begun_at(of_old._replace(part=old) if old is not None else None, names[0], report)
     # The files of the repository are compared once, and not for each of its new clusters.
     begun = begun._replace(side=begun.side._replace(settings=None)) if begun is not None else None
     if begun is None:
@@ -252,7 +259,7 @@ def _plan(
     if new is None:
         assert old is not None
         new = old._replace(contents=(), others=())
-    path = PlannedPath(request._replace(part=new), "after")
+    path = PlannedPath(request._replace(part=new), names[1])
     options = request.options._replace(state=begun.state)
     done, narrowing = compile_planned(path, options)
     if done.failed or done.settled is None:
