@@ -349,8 +349,9 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
     if planned.failed:
         return BAD_INPUT
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
-    is_grave = least is not None and (
-        any(change.severity >= least for change in planned.changes)
+    is_grave = least is not None and bool(
+        (planned.released and least <= Severity.FAILURE)
+        or any(change.severity >= least for change in planned.changes)
         or any(_has_change(each.plan, least) for each in planned.clusters)
     )
     fails = planned.is_broken or any(each.plan.fails for each in planned.clusters)

@@ -134,27 +134,72 @@ ALONE = {
 }
 
 
-def test_an_entry_that_no_tool_applies_any_more_is_removed_from_its_cluster(tmp_path: Path) -> None:
-    """The name of its folder places it nowhere: the repository named its cluster."""
+def test_an_entry_that_leaves_its_cluster_is_named_and_not_removed(tmp_path: Path) -> None:
+    """The name of its folder places it nowhere, and whether its objects go depends on its tool."""
     base = {**BASE, "apps/east.yaml": APPLICATION.format("east", "clusters/east"), "clusters/east/group.yaml": GROUP}
-    planned = json.loads(plan(tmp_path, {}, "-o", "json", base=base, removed="apps/south").stdout)
+    result = plan(tmp_path, {}, "-o", "json", "--fail-on", "risk", base=base, removed="apps/south")
+    planned = json.loads(result.stdout)
     jsonschema.validate(planned, schema("repository-plan"))
-    assert planned_by_cluster(planned) == {"south": [("prune", "quay")]}
-    assert (planned["unchanged"], planned["released"], planned["files"]) == (
-        ["east", "north"], ["clusters/south"], [],
-    )  # fmt: skip
+    assert (result.exit_code, planned["clusters"], planned["unchanged"]) == (1, [], ["east", "north"])
+    assert (planned["released"], planned["files"]) == ([{"cluster": "south", "entry": "clusters/south"}], [])
     text = plan(tmp_path, {}, base=base, removed="apps/south").stdout
-    assert "no tool applies these any more, so the plans assume that their objects are removed: clusters/south" in text
+    assert "no longer applied: clusters/south (south); whether the objects go depends on the tool" in text
 
 
-def test_an_entry_that_a_tool_applies_from_now_on_is_not_removed_where_it_was_alone(tmp_path: Path) -> None:
+def test_an_application_with_another_path_releases_the_old_one(tmp_path: Path) -> None:
+    """Argo CD removes nothing while the new path does not exist."""
+    moved = {"apps/south.yaml": APPLICATION.format("south", "clusters/soth")}
+    base = {**BASE, "apps/east.yaml": APPLICATION.format("east", "clusters/east"), "clusters/east/group.yaml": GROUP}
+    planned = json.loads(plan(tmp_path, moved, "-o", "json", base=base).stdout)
+    assert (planned["clusters"], [each["cluster"] for each in planned["released"]]) == ([], ["south"])
+
+
+@pytest.mark.parametrize("has_tool", [True, False])
+def test_an_entry_that_a_tool_applies_from_now_on(tmp_path: Path, has_tool: bool) -> None:
+    """Without a tool in the repository somebody has applied it before."""
     base = {path: text for path, text in BASE.items() if not path.startswith("apps/")}
     base = {path.replace("clusters/", "operators/"): text for path, text in base.items()}
     base |= {f"operators/{name}/kustomization.yaml": "resources: [group.yaml]\n" for name in ("north", "south")}
+    base |= {"apps/far.yaml": APPLICATION.format("far", "operators/south")} if has_tool else {}
     added = {"apps/north.yaml": APPLICATION.format("north", "operators/north")}
     planned = json.loads(plan(tmp_path, added, "-o", "json", base=base).stdout)
-    assert planned_by_cluster(planned) == {"north": [("create", "quay")]}
-    assert (planned["unchanged"], planned["released"]) == (["operators/south"], [])
+    assert planned_by_cluster(planned) == ({"north": [("create", "quay")]} if has_tool else {})
+    assert planned["released"] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("targetRevision", "v1.0"), ("repoURL", '"https://git.example.com/other.git"'), ("kustomize", "{namePrefix: x-}")],
+)
+def test_an_application_that_applies_an_entry_in_another_way_is_a_risk(tmp_path: Path, field: str, value: str) -> None:
+    text = BASE["apps/south.yaml"]
+    if field == "repoURL":
+        changed = text.replace('"https://git.example.com/harbour.git"', value)
+    else:
+        changed = text.replace("path: clusters/south", f"path: clusters/south, {field}: {value}")
+    planned = json.loads(plan(tmp_path, {"apps/south.yaml": changed}, "-o", "json").stdout)
+    (risk,) = planned["files"]
+    assert (risk["object"]["name"], risk["severity"]) == ("apps/south.yaml", "risk")
+    assert f"another {field}" in risk["text"]
+    assert planned["unchanged"] == ["north"]
+
+
+def test_an_object_that_moves_to_a_file_of_no_entry_stays(tmp_path: Path) -> None:
+    """Somebody applies the file, or will do so: nothing removes what it has."""
+    path = "clusters/north/kustomization.yaml"
+    namespace = NAMESPACE.replace("NAME", "harbour")
+    base = {**ALONE, path: "resources: [group.yaml, ns.yaml]\n", "clusters/north/ns.yaml": namespace}
+    moved = {path: ALONE[path], "namespaces/harbour.yaml": namespace}
+    planned = json.loads(plan(tmp_path, moved, "-o", "json", base=base, removed="clusters/north/ns").stdout)
+    assert (planned["clusters"], planned["released"]) == ([], [])
+
+
+def test_an_object_that_moves_between_entries_stays(tmp_path: Path) -> None:
+    north, south = "clusters/north/kustomization.yaml", "clusters/south/kustomization.yaml"
+    base = {**ALONE, north: "resources: [group.yaml, s.yaml]\n", "clusters/north/s.yaml": SUBSCRIPTION}
+    moved = {north: ALONE[north], south: "resources: [group.yaml, s.yaml]\n", "clusters/south/s.yaml": SUBSCRIPTION}
+    planned = json.loads(plan(tmp_path, moved, "-o", "json", base=base, removed="clusters/north/s.").stdout)
+    assert (planned["clusters"], planned["released"]) == ([], [])
 
 
 @pytest.mark.parametrize("name", ["alpha", "zulu"])

@@ -377,7 +377,9 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
     """The state that a name stands for, which is at a path of this machine."""
     texts = read_rendering(path, Report()) if path.is_dir() else {}
     if path.is_dir() and texts is not None and holds_nothing(path):
-        return _nothing()
+        # Files of GitOps tools for something else are there already.
+        there = SideSettings({}, (), (), *tool_files(path, Inputs(), {}))
+        return NamedState(ClusterState({}), side=Side("", (), settings=there))
     # A commit is what was applied, also where it has no object of OLM yet.
     is_commit = path.is_dir() and as_revision(name) is not None
     if texts is None or (is_commit and not shows_cluster(texts)):

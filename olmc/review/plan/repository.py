@@ -12,19 +12,32 @@ from olmc.compiler.load.bundles import inputs_of
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
 from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
+from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import ObjectKey, object_key
+from olmc.k8s.objects import (
+    GroupKind,
+    Manifest,
+    ObjectKey,
+    gvk_of,
+    mapping,
+    mappings,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+from olmc.k8s.yaml import read
 from olmc.review.check.repository import CompiledCluster, cluster_findings, missing_catalogs
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import as_markdown as difference_markdown
-from olmc.review.diff.settings import Side, repository_side
+from olmc.review.diff.settings import Side, deciding_file_changed, repository_side
 from olmc.review.diff.text import as_text as difference_text
 from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
 from olmc.review.plan.leftovers import Plan
@@ -41,20 +54,31 @@ class ClusterPlan(NamedTuple):
     plan: Plan
 
 
+class ReleasedEntry(NamedTuple):
+    """An entry that a tool applied to a cluster before and does not apply to it any more."""
+
+    cluster: str
+    path: str
+
+    def __str__(self) -> str:
+        return self.path if self.cluster == self.path else f"{self.path} ({self.cluster})"
+
+
 class RepositoryPlan(NamedTuple):
     """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
-    are the folders that a tool applied before and none applies now. `is_broken`: an entry is left out because a file of
-    it can't be read."""
+    are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read;
+    `problems` are why entries are left out."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
     failed: tuple[tuple[str, tuple[Diagnostic, ...]], ...] = ()
     left_out: tuple[str, ...] = ()
     files: Difference = Difference(Side("before", ()), Side("after", ()), (), (), MappingProxyType({}), 0)
-    released: tuple[str, ...] = ()
+    released: tuple[ReleasedEntry, ...] = ()
     is_broken: bool = False
+    problems: tuple[Diagnostic, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -76,99 +100,209 @@ def plan_repository(
     `request` has the options, `names` are those of both sides for readers.
     """
     before, now = with_entries_of(before, now), with_entries_of(now, before)
-    now, released = _without_released(before, now)
+    now = _without_released(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
-    sides = _built(of_old, before), _built(of_new, now)
-    (built_old, built_new), left_out = _without_unbuilt(*sides)
+    whole_old, whole_new = _built(of_old, before), _built(of_new, now)
+    (built_old, built_new), left_out, problems = _without_unbuilt(whole_old, whole_new)
+    appliers = applier_changes(before, now)
+    unseen = {*left_out, *chain.from_iterable(paths for _, paths in appliers)}
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
-    staying = _staying(built_old, built_new)
-    for name, one, other in (_with_staying(staying, *pair) for pair in _pairs(built_old, built_new)):
-        if one is not None and other is not None and is_alike and _objects(one) == _objects(other):
-            unchanged += [] if _lacks(left_out, one, other) else [name]
+    pairs, released = pair_clusters(built_old, built_new)
+    for name, one, other in pairs:
+        is_same = one is not None and is_alike and _objects(one) == _objects(other)
+        made = _plan((of_old, one), (of_new, other), names) if not is_same else None
+        if made is None or (isinstance(made, Plan) and made.is_empty):
+            is_seen = unseen.isdisjoint(other.cluster.paths) and all(name != each.cluster for each in released)
+            unchanged += [name] if is_seen else []
             continue
-        made = _plan((of_old, one), (of_new, other), names)
         if not isinstance(made, Plan):
             failed.append((name, made))
-            continue
-        if made.is_empty:
-            unchanged += [] if _lacks(left_out, one, other) else [name]
             continue
         text = as_text(made, verbose=True)
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
     files = compare_files((of_old, built_old), (of_new, built_new), names)
-    is_broken = any(part.has_broken for part in sides[1].parts)
+    files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
+    is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
-    return RepositoryPlan(*outcome, left_out, files, released, is_broken)
+    return RepositoryPlan(*outcome, left_out, files, released, is_broken, problems)
 
 
-def _lacks(left_out: Collection[str], *parts: ClusterPart | None) -> bool:
-    """Return whether an entry of a cluster is left out, so that it may change unseen."""
-    paths = (path for part in parts if part is not None for path in part.cluster.paths)
-    return any(path in left_out for path in paths)
-
-
-def _without_released(before: Repository, now: Repository) -> tuple[Repository, tuple[str, ...]]:
-    """Return a repository without the entries that a tool applied before and none applies now, and their folders.
+def _without_released(before: Repository, now: Repository) -> Repository:
+    """Return a repository without the entries that a tool applied before and none applies now.
 
     The name of such a folder is no sign of a cluster: the repository named the one that it was in.
     """
     applied, still = ({entry.path for entry in side.entries if entry.appliers} for side in (before, now))
-    kept = tuple(entry for entry in now.entries if entry.path in still or entry.path not in applied)
-    return now._replace(entries=kept), tuple(sorted(p for p in applied - still if (now.root / p).exists()))
+    return now._replace(entries=tuple(each for each in now.entries if each.path in still or each.path not in applied))
 
 
-def _pairs(
-    before: BuiltRepository, now: BuiltRepository
-) -> Iterator[tuple[str, ClusterPart | None, ClusterPart | None]]:
-    """Pair the clusters of both sides by name, in order. Without a name it is the folder of an entry: that entry may be
-    in a cluster with a name on the other side, or in another folder; then nothing happens to it by itself."""
+# Which objects a cluster has on both sides.
+
+_Pair = tuple[str, ClusterPart | None, ClusterPart]
+
+
+def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_Pair], tuple[ReleasedEntry, ...]]:
+    """Pair the clusters of both sides by name, in order, and return the entries that leave a cluster.
+
+    Whether the objects of such an entry go depends on its tool, so they stay in the plan. So does an object that moves
+    to an entry that may be in the same cluster, or to a file that is new to it and belongs to no entry; it is not new
+    there. Without a name a cluster is the folder of an entry, and any other entry may be in it.
+    """
     old, new = _parts(before), _parts(now)
-    named = {path for part in new.values() if part.cluster.names for path in part.cluster.paths}
-    alone = {name: part for name, part in new.items() if name not in old and not part.cluster.names}
-    moved: dict[str, ClusterPart] = {}
-    for name in [name for name, part in old.items() if name not in new and not part.cluster.names]:
-        place = next(
-            (to for to, part in alone.items() if to not in moved and _objects(part) == _objects(old[name])), ""
-        )
-        if place:
-            moved[place] = old[name]
-        if place or named.issuperset(old[name].cluster.paths):
-            del old[name]
-    old |= moved
+    own_old, own_new = ({name: _own(part) for name, part in side.items()} for side in (old, new))
+    lost = _missing(own_old, own_new)
+    gained = _missing(own_new, own_old)
+    staying = _staying(own_old, own_new)
+    come = {key for keys in gained.values() for key in keys}
+    gone = {key for keys in lost.values() for key in keys}
+    added = _beside(now.repository, before.repository, gone)
+    removed = _beside(before.repository, now.repository, come)
+    # Where tools of the repository apply entries, one without a tool was in no cluster.
+    left = lost if not any(entry.appliers for entry in before.repository.entries) else {
+        name: keys for name, keys in lost.items() if old[name].cluster.names
+    }  # fmt: skip
+    released: list[ReleasedEntry] = []
+    pairs: list[_Pair] = []
     for name in sorted(old.keys() | new.keys()):
-        yield name, old.get(name), new.get(name)
+        one, other = old.get(name), new.get(name)
+        there = _taken_over(name, old, new, gained) | added
+        stays = {key: m for key, m in lost.get(name, {}).items() if key in there}
+        for content in one.contents if one is not None else ():
+            path = content.placement.entry.path
+            keys = {object_key(m.object) for m in content.found.manifests} & lost.get(name, {}).keys()
+            if (other is None or path not in other.cluster.paths) and not keys <= stays.keys():
+                released.append(ReleasedEntry(name, path))
+                stays |= {key: lost[name][key] for key in keys}
+        if other is None:
+            continue
+        known = _taken_over(name, new, old, left if other.cluster.names else lost) | removed
+        was = {key: before_it(key, m, lost) for key, m in gained.get(name, {}).items() if key in known}
+        begun = one if one is not None or not was else other._replace(contents=(), others=())
+        # What other entries have is in their plans, unless it comes or goes for good.
+        kept = staying | (gone & (come | added)) | (come & removed)
+        parts = [part for part in (one, other) if part is not None]
+        others = {key: m for part in parts for m in part.others if (key := object_key(m.object)) in kept}
+        if begun is not None:
+            begun = _with_others(begun, others | was)
+        elif others:
+            begun = _with_others(other._replace(contents=(), others=()), others)
+        pairs.append((name, begun, _with_others(other, others | stays)))
+    return pairs, tuple(dict.fromkeys(released))
 
 
-def _staying(before: BuiltRepository, now: BuiltRepository) -> frozenset[ObjectKey]:
+_Objects = dict[ObjectKey, Manifest]
+
+
+def _own(part: ClusterPart) -> _Objects:
+    """The manifests of the entries of a cluster."""
+    return {object_key(m.object): m for content in part.contents for m in content.found.manifests}
+
+
+def _missing(here: Mapping[str, _Objects], there: Mapping[str, _Objects]) -> dict[str, _Objects]:
+    """The manifests that a cluster has on this side alone."""
+    return {name: {key: m for key, m in own.items() if key not in there.get(name, {})} for name, own in here.items()}
+
+
+def _taken_over(
+    name: str, here: Mapping[str, ClusterPart], there: Mapping[str, ClusterPart], come: Mapping[str, _Objects]
+) -> set[ObjectKey]:
+    """The objects that come to other entries on the side `there`, which may be in the cluster of this name."""
+    part = here.get(name) or there[name]
+    is_open = not part.cluster.names
+    return {
+        key for other, keys in come.items() if other != name and (is_open or not there[other].cluster.names)
+        for key in keys
+    }  # fmt: skip
+
+
+def before_it(key: ObjectKey, manifest: Manifest, lost: Mapping[str, _Objects]) -> Manifest:
+    """Return an object as the entry had it that loses it, else as it is now."""
+    return next((keys[key] for keys in lost.values() if key in keys), manifest)
+
+
+def _staying(old: Mapping[str, _Objects], new: Mapping[str, _Objects]) -> frozenset[ObjectKey]:
     """Return the objects that an entry has on both sides alike."""
-    old, new = (
-        {object_key(m.object): m.object for part in built.parts for each in part.contents for m in each.found.manifests}
-        for built in (before, now)
-    )
-    return frozenset(key for key, obj in new.items() if old.get(key) == obj)
+    was, now = (chain.from_iterable(own.items() for own in side.values()) for side in (old, new))
+    known = {key: m.object for key, m in was}
+    return frozenset(key for key, m in now if known.get(key) == m.object)
 
 
-def _with_staying(
-    staying: frozenset[ObjectKey], name: str, one: ClusterPart | None, other: ClusterPart | None
-) -> tuple[str, ClusterPart | None, ClusterPart | None]:
-    """Return both sides of a cluster, each with the objects of other entries that the other side takes from there: they
-    stay as they are, so that nothing creates or removes them."""
-    parts = [part for part in (one, other) if part is not None]
-    own = {object_key(m.object) for part in parts for each in part.contents for m in each.found.manifests}
-    taken = {key: m for part in parts for m in part.others if (key := object_key(m.object)) in staying - own}
-    if not taken:
-        return name, one, other
+def _with_others(part: ClusterPart, more: Mapping[ObjectKey, Manifest]) -> ClusterPart:
+    """Return a cluster with objects that it has from elsewhere; its own ones count."""
+    known = {object_key(m.object) for m in part.others} | _own(part).keys()
+    return part._replace(others=(*part.others, *(m for key, m in more.items() if key not in known)))
 
-    def with_taken(part: ClusterPart | None) -> ClusterPart:
-        if part is None:
-            return parts[0]._replace(contents=(), others=tuple(taken.values()))
-        known = {object_key(m.object) for m in part.others}
-        return part._replace(others=(*part.others, *(m for key, m in taken.items() if key not in known)))
 
-    return name, with_taken(one), with_taken(other)
+def _beside(here: Repository, there: Repository, keys: Collection[ObjectKey]) -> set[ObjectKey]:
+    """Return those objects that stand in a file of a repository which another version of it has without them."""
+    names = {key.name for key in keys}
+    found: set[ObjectKey] = set()
+    for path in here.folder.walk() if keys else ():
+        if not path.endswith(SUFFIXES):
+            continue
+        text = read_text(here.root, path, Report()) or ""
+        if "{{" in text or not any(name in text for name in names):
+            continue
+        other = (read_text(there.root, path, Report()) or "") if has_file(there.root, path) else ""
+        if text != other:
+            found |= _named_in(path, text, keys) - _named_in(path, other, keys)
+    return found
+
+
+def _named_in(path: str, text: str, keys: Collection[ObjectKey]) -> set[ObjectKey]:
+    """Return the objects that a text has; a kustomization or a tool may give them their namespace."""
+    objects = [mapping(document.value) for document in read(path, text, Report())]
+    heads = {(gvk_of(obj).group_kind, name_of(obj)): namespace_of(obj) for obj in objects if obj.get("kind")}
+    return {
+        key for key in keys
+        if heads.get((GroupKind(key.group, key.kind), key.name)) in ("", key.namespace)
+    }  # fmt: skip
+
+
+# Fields of Applications and Kustomizations that change what a tool applies, and that olmc does not follow.
+
+_SOURCE_FIELDS = ("repoURL", "targetRevision", "kustomize", "plugin", "directory")
+_FLUX_FIELDS = ("sourceRef", "suspend", "patches", "images", "components", "commonMetadata", "namePrefix", "nameSuffix")
+
+
+def applier_changes(before: Repository, now: Repository) -> list[tuple[DiffChange, tuple[str, ...]]]:
+    """Return a risk for each object of a GitOps tool that applies entries in another way, with their paths."""
+    old, new = _appliers(before), _appliers(now)
+    found = []
+    for name in sorted(old.keys() & new.keys()):
+        (was, _), (fields, place) = old[name], new[name]
+        changed = [field for field in dict.fromkeys((*was, *fields)) if was.get(field) != fields.get(field)]
+        if changed:
+            paths = tuple(entry.path for entry in now.entries if any(each.name == name for each in entry.appliers))
+            effect = f"{name} applies {join_limited(paths, _SHOWN)} with another {', '.join(changed)}"
+            found.append((deciding_file_changed(ObjectKey("", "File", "", place), (), effect), paths))
+    return found
+
+
+def _appliers(repository: Repository) -> dict[str, tuple[dict[str, Any], str]]:
+    """The objects that apply entries, by name: those of their fields that olmc does not follow, and their files."""
+    places = {each.name: each.place.path for entry in repository.entries for each in entry.appliers}
+    found: dict[str, tuple[dict[str, Any], str]] = {}
+    for path in dict.fromkeys(places.values()):
+        text = read_text(repository.root, path, Report()) or ""
+        for document in read(path, text, Report()) if "{{" not in text else ():
+            obj = mapping(document.value)
+            named = [name for name, place in places.items() if place == path and name.endswith(f"/{name_of(obj)}")]
+            if named and obj.get("kind") == named[0].partition("/")[0]:
+                found[named[0]] = _unfollowed(spec_of(obj)), path
+    return found
+
+
+def _unfollowed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    spec = mapping(mapping(spec.get("template")).get("spec")) or spec
+    sources = [mapping(spec.get("source")), *mappings(spec.get("sources"))]
+    of_sources = {field: [source.get(field) for source in sources] for field in _SOURCE_FIELDS}
+    return {field: value for field, value in of_sources.items() if any(value)} | {
+        field: spec[field] for field in _FLUX_FIELDS if field in spec
+    }
 
 
 def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
@@ -176,20 +310,25 @@ def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
     return build_repository(repository, options)
 
 
-def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], tuple[str, ...]]:
-    """Return both sides without the entries that olmc can't build on one of them, and the folders of these entries.
+def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return both sides without the entries that olmc can't build on one of them, their folders, and why.
 
     Such an entry is unknown: without it on one side only, a plan would remove or create all of its objects.
     """
-    left_out = tuple(dict.fromkeys(path for built in sides for part in built.parts for path in part.left_out))
+    contents = [each for built in sides for part in built.parts for each in part.contents if each.problems]
+    broken = [(each.placement.entry.path, each.placement.entry.release) for each in contents]
     kept = [
         built._replace(parts=tuple(
-            part._replace(contents=tuple(each for each in part.contents if each.placement.entry.path not in left_out))
+            part._replace(contents=tuple(
+                each for each in part.contents
+                if (each.placement.entry.path, each.placement.entry.release) not in broken
+            ))
             for part in built.parts
         ))
         for built in sides
     ]  # fmt: skip
-    return kept, left_out
+    problems = tuple(dict.fromkeys(each.problems[0] for each in contents))
+    return kept, tuple(dict.fromkeys(path for path, _ in broken)), problems
 
 
 def _parts(built: BuiltRepository) -> dict[str, ClusterPart]:
@@ -244,9 +383,7 @@ def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any]]:
 
 
 def _plan(
-    before: tuple[CompileRequest, ClusterPart | None],
-    now: tuple[CompileRequest, ClusterPart | None],
-    names: tuple[str, str],
+    before: tuple[CompileRequest, ClusterPart | None], now: tuple[CompileRequest, ClusterPart], names: tuple[str, str]
 ) -> Plan | tuple[Diagnostic, ...]:
     """The plan for a cluster, or the reasons for which there is none; the requests are for the repository."""
     report = Report()
@@ -256,9 +393,6 @@ def _plan(
     begun = begun._replace(side=begun.side._replace(settings=None)) if begun is not None else None
     if begun is None:
         return tuple(report)
-    if new is None:
-        assert old is not None
-        new = old._replace(contents=(), others=())
     path = PlannedPath(request._replace(part=new), names[1])
     options = request.options._replace(state=begun.state)
     done, narrowing = compile_planned(path, options)
@@ -296,11 +430,12 @@ def _rest(planned: RepositoryPlan) -> str:
     if planned.unchanged:
         lines.append(f"unchanged: {_counted(planned.unchanged)}")
     if planned.released:
-        counted = _counted(planned.released)
-        lines.append(f"no tool applies these any more, so the plans assume that their objects are removed: {counted}")
+        listed = _counted([str(each) for each in planned.released])
+        lines.append(f"no longer applied: {listed}; whether the objects go depends on the tool, the plans keep them")
     lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
     if planned.left_out:
         lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
+        lines += [f"  {each.location}: {each.message}" for each in planned.problems[:_SHOWN] if each.location]
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
@@ -315,7 +450,7 @@ def repository_json(planned: RepositoryPlan) -> str:
     data = {
         "version": 1, "files": difference_data(planned.files)["changes"], "clusters": clusters,
         "unchanged": list(planned.unchanged), "failed": failed, "leftOut": list(planned.left_out),
-        "released": list(planned.released),
+        "released": [{"cluster": each.cluster, "entry": each.path} for each in planned.released],
     }  # fmt: skip
     return json_text(data)
 
