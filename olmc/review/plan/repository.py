@@ -13,7 +13,7 @@ from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read
 from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.repository import BuiltRepository, ClusterPart, build_repository
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
@@ -23,6 +23,7 @@ from olmc.k8s.objects import (
     GroupKind,
     Manifest,
     ObjectKey,
+    annotations_of,
     gvk_of,
     mapping,
     mappings,
@@ -30,6 +31,7 @@ from olmc.k8s.objects import (
     namespace_of,
     object_key,
     spec_of,
+    text,
 )
 from olmc.k8s.yaml import read
 from olmc.review.check.repository import CompiledCluster, cluster_findings, missing_catalogs
@@ -169,7 +171,7 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
     for name in sorted(old.keys() | new.keys()):
         one, other = old.get(name), new.get(name)
         there = _taken_over(name, old, new, gained) | added
-        stays = {key: m for key, m in lost.get(name, {}).items() if key in there}
+        stays = {key: m for key, m in lost.get(name, {}).items() if key in there or _is_never_pruned(m)}
         for content in one.contents if one is not None else ():
             path = content.placement.entry.path
             keys = {object_key(m.object) for m in content.found.manifests} & lost.get(name, {}).keys()
@@ -191,6 +193,14 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
             begun = _with_others(other._replace(contents=(), others=()), others)
         pairs.append((name, begun, _with_others(other, others | stays)))
     return pairs, tuple(dict.fromkeys(released))
+
+
+def _is_never_pruned(manifest: Manifest) -> bool:
+    """Return whether annotations keep the tools of GitOps from removing an object."""
+    annotations = annotations_of(manifest.object)
+    options = text(annotations.get("argocd.argoproj.io/sync-options")).split(",")
+    keeps = text(annotations.get("helm.sh/resource-policy")) == "keep"
+    return keeps or "Prune=false" in options or annotations.get("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 
 
 _Objects = dict[ObjectKey, Manifest]
@@ -316,19 +326,22 @@ def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], tu
     Such an entry is unknown: without it on one side only, a plan would remove or create all of its objects.
     """
     contents = [each for built in sides for part in built.parts for each in part.contents if each.problems]
-    broken = [(each.placement.entry.path, each.placement.entry.release) for each in contents]
+    broken = {_application(each) for each in contents}
     kept = [
         built._replace(parts=tuple(
-            part._replace(contents=tuple(
-                each for each in part.contents
-                if (each.placement.entry.path, each.placement.entry.release) not in broken
-            ))
+            part._replace(contents=tuple(each for each in part.contents if _application(each) not in broken))
             for part in built.parts
         ))
         for built in sides
     ]  # fmt: skip
     problems = tuple(dict.fromkeys(each.problems[0] for each in contents))
-    return kept, tuple(dict.fromkeys(path for path, _ in broken)), problems
+    return kept, tuple(dict.fromkeys(each.placement.entry.path for each in contents)), problems
+
+
+def _application(content: EntryContent) -> tuple[str, ...]:
+    """Return the folder of an entry and the objects that apply it: a chart is another entry for each of its releases."""
+    entry = content.placement.entry
+    return entry.path, *(applier.name for applier in entry.appliers)
 
 
 def _parts(built: BuiltRepository) -> dict[str, ClusterPart]:
