@@ -89,11 +89,11 @@ def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
 # workspace without some kind of object, does without. A wing below it defers even less.
 MOST_DEFERRED = {
     "olmc.__main__": 2,
-    "olmc.cli": 81,
-    "olmc.integrations": 6,
-    "olmc.review": 13,
+    "olmc.cli": 71,
+    "olmc.integrations": 4,
+    "olmc.review": 18,
     "olmc.targets": 7,
-    "olmc.compiler": 71,
+    "olmc.compiler": 78,
     "olmc.k8s": 20,
 }
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.check import check_codes
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, group, option
 from olmc.cli.options import (
@@ -25,6 +26,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.cache import user_cache
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
+from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import EMPTY
@@ -399,8 +401,6 @@ def check(ctx: click.Context, opts: FleetCheckOptions) -> None:
 
     Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 a cluster can't be compiled.
     """
-    from olmc.cli.check import check_codes
-
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
     values = {"select": list(opts.select), "ignore": list(opts.ignore)}
     done = run_command(ctx, "check", read_fleet(opts.fleet), opts.work, {}, values)
@@ -436,7 +436,6 @@ def render(ctx: click.Context, opts: FleetRenderOptions) -> None:
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
-    from olmc.compiler.output.directory import link_below, write
 
     def written(name: str, result: Mapping[str, Any]) -> None:
         if "files" in result:

@@ -11,13 +11,16 @@ from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.cli.check import settings_of
 from olmc.cli.console import Input, tell
+from olmc.cli.inspect import diagnosed_rows
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
+from olmc.compiler.output.directory import files_of, private_in
 from olmc.compiler.output.messages import as_json, as_text
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
 from olmc.integrations.fleet.pool import serve_tasks
@@ -25,7 +28,10 @@ from olmc.integrations.fleet.trees import READS_VALUES, WorkerFolders, reads_val
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
+from olmc.review.check.check import CheckRules, check_compiled
 from olmc.review.explain.left_out import content, left_out_of, note
+from olmc.review.explain.status import UNKNOWN, as_data, as_table
+from olmc.review.plan import engine, outputs
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -139,8 +145,6 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.review.plan import engine, outputs
-
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
     one = _input_before(given)
@@ -186,9 +190,6 @@ def _compiled(given: _Given) -> Compilation:
 
 
 def _status(given: _Given) -> dict[str, Any]:
-    from olmc.cli.inspect import diagnosed_rows
-    from olmc.review.explain.status import UNKNOWN, as_data, as_table
-
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
     refused = _refused(done)
     if refused is not None:
@@ -226,9 +227,6 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 
 
 def _check(given: _Given) -> dict[str, Any]:
-    from olmc.cli.check import settings_of
-    from olmc.review.check.check import CheckRules, check_compiled
-
     request = _input(given).request(given.options, given.given)
     select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))
     found = check_compiled(request, compile(request), CheckRules(settings_of((), ()), select=select, ignore=ignore))
@@ -243,8 +241,6 @@ def _check(given: _Given) -> dict[str, Any]:
 
 
 def _render(given: _Given) -> dict[str, Any]:
-    from olmc.compiler.output.directory import files_of, private_in
-
     done = _compiled(given)
     if done.failed:
         return _failed_by(done.diagnostics)

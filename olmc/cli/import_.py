@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from olmc.compiler.rules.findings.workspace import INCOMPLETE
 from olmc.compiler.transition.state import command_for, lacking, state_commands, state_text, with_aggregated_rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
+from olmc.review.plan.outputs import verification_text
+from olmc.review.plan.repair import left_out, options_for, verified
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
@@ -84,8 +88,6 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
             put(output, state_text(dump))
         say(f"olmc: {len(dump.state.objects)} objects written to {output}")
     if verification is not None:
-        from olmc.review.plan.outputs import verification_text
-
         say(verification_text(verification, with_names=not no_names), nl=False, out=True)
         raise SystemExit(FINDINGS if verification.drift else DONE)
     if output is None:
@@ -95,11 +97,6 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
 
 def _verified(dump: Dump, olm_version: str) -> Verification:
     """The cluster held against what olmc predicts from a part of it."""
-    import tempfile
-
-    from olmc.review.plan.repair import left_out, options_for, verified
-    from olmc.targets.pipeline import compile
-
     state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))
     without = left_out(state)
     options = options_for(state, without, Options(olm_version=olm_version, api_resources=dump.served))

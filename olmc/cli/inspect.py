@@ -36,7 +36,6 @@ from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_diagnoses
 from olmc.review.diagnose.remedies import with_fixes
-from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.metrics import as_prometheus
 from olmc.review.explain.missing import PRESENT, UNKNOWN
 from olmc.review.explain.missing import as_data as answers_as_data
@@ -248,4 +247,6 @@ def diagnosed_rows(
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
+        from olmc.review.explain.extensions import extension_states  # most workspaces have none
+
         yield from extension_states(done.extensions)

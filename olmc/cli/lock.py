@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.compiling import given_of, tell_empty, tell_idle
 from olmc.cli.console import (
@@ -39,8 +40,16 @@ from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
-from olmc.review.explain.extensions import extension_hops, resolutions_data
-from olmc.review.explain.resolution import PinError, as_data, as_table, hops, operator_hops, pinned, resolutions
+from olmc.review.explain.resolution import (
+    PinError,
+    ResolutionHop,
+    as_data,
+    as_table,
+    hops,
+    operator_hops,
+    pinned,
+    resolutions,
+)
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -133,16 +142,17 @@ def _lock_broken(done: Compilation) -> bool:
 def _print(done: Compilation, output: str) -> None:
     if done.settled is None:
         return
+    of_extensions: Sequence[Any] = ()
+    v1_hops: tuple[ResolutionHop, ...] = ()
+    if done.extensions:
+        from olmc.review.explain.extensions import extension_hops, resolutions_data  # most workspaces have none
+
+        of_extensions, v1_hops = resolutions_data(done.extensions), tuple(extension_hops(done.extensions))
     if output == "json":
-        of_extensions = []
-        if done.extensions:
-            of_extensions = resolutions_data(done.extensions)
         say(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)), out=True)
     else:
         causes = diagnose(scene_of(done))
-        rows = (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators))
-        if done.extensions:
-            rows = (*rows, *extension_hops(done.extensions))
+        rows = (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators), *v1_hops)
         if not rows:
             asking = "no Subscription and no Operator" if done.options.operators_and_installs else "no Subscription"
             say(f"olmc: nothing here asks for an operator ({asking})")

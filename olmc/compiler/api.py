@@ -33,11 +33,6 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
-from olmc.compiler.reconcile.diagnose import diagnose
-from olmc.compiler.reconcile.loop import in_scope_of_crds, reconcile, selections, single_bundle
-from olmc.compiler.render.components import refused_objects
-from olmc.compiler.render.rbac import render
-from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered, object_key
@@ -275,6 +270,7 @@ def _settle_workspace(
 ) -> tuple[Workspace, Any, SettledCluster | None]:
     """Return the workspace with all that its cluster holds, the value that a target began with, and the cluster at
     rest."""
+    from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
     from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     added = frozenset((api, kind) for target in targets for api, kinds in target.kinds.items() for kind in kinds)
@@ -302,6 +298,10 @@ def _compilation(
     report: Report,
     targets: Sequence[Target],
 ) -> Compilation:
+    from olmc.compiler.reconcile.diagnose import diagnose  # a bundle for OLM v1 needs none of these
+    from olmc.compiler.reconcile.loop import in_scope_of_crds
+    from olmc.compiler.render.rbac import render
+
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
@@ -323,6 +323,8 @@ def _compilation(
     diagnose(settled, bundles, options, report)
     further = tuple(each for stage in stages for each in stage.further)
     if options.purpose == "review" and workspace is not None:
+        from olmc.compiler.render.components import refused_objects  # few compilations refuse an object
+
         further = (*further, refused_objects(workspace.inputs))
     rewrites = tuple(each for stage in stages for each in stage.rewrites)
     objects = () if report.failed else render(settled.cluster, options, report, further, rewrites)
@@ -375,6 +377,8 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
+    from olmc.compiler.reconcile.loop import selections  # only workspaces with Subscriptions need it
+    from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
     from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -403,6 +407,8 @@ def _bundle_in(folder: Folder, report: Report) -> Folder | None:
 def _settle_bundle(
     path: Path, folder: Folder, options: Options, report: Report, stage: Callable[[str], object]
 ) -> tuple[SettledCluster | None, Mapping[str, Bundle]]:
+    from olmc.compiler.reconcile.loop import reconcile, single_bundle  # a bundle for OLM v1 needs none of it
+
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}

@@ -18,6 +18,11 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+try:
+    import resource
+except ImportError:  # not on every system
+    resource = None  # type: ignore[assignment]
+
 MEMORY = 4 * 1024**3
 """How many bytes of memory there may be, addresses that are only reserved among them."""
 
@@ -29,9 +34,7 @@ _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 
 def give_up_rights() -> None:
     """No network, and bounds for what is used; what a system does not know is left as it is."""
-    with suppress(ImportError, OSError, AttributeError, ValueError):
-        import resource
-
+    with suppress(OSError, AttributeError, ValueError):  # without the module it has no such attribute
         bounds = ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU_SECONDS), (resource.RLIMIT_CORE, 0),
                   (resource.RLIMIT_FSIZE, _FILE_BYTES))  # fmt: skip
         for which, most in bounds:

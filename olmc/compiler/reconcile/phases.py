@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
+from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options
-from olmc.compiler.olm.facts import is_copy_by_metadata, label_owner, real_csvs
+from olmc.compiler.olm.facts import csv_by_label, is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
     READY,
@@ -348,10 +348,10 @@ def _foreign_api_service(csv: Csv, cluster: Cluster) -> str:
         existing = cluster.objects.get(apiservice_key(item.service_name))
         if existing is None:
             continue
-        owner = label_owner(existing.object)
-        if owner is None or owner.kind != CSV_KIND:
+        name = csv_by_label(existing.object)
+        if name is None:
             return item.service_name
-        name, member = owner.name, cluster.members.get(owner.name)
+        member = cluster.members.get(name)
         if name in (namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces)) or member is None:
             continue
         if member.phase != "Replacing":

@@ -16,6 +16,11 @@ from typing import IO
 
 from olmc.k8s.lean import NamedTuple
 
+try:
+    import resource
+except ImportError:  # not on every system
+    resource = None  # type: ignore[assignment]
+
 _LENGTH = 8
 _POLL = 0.2
 WORKER = "olmc.cli.fleet_worker"
@@ -214,9 +219,7 @@ def _held() -> int:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         pass
-    try:
-        import resource
-    except ImportError:  # not on every system
+    if resource is None:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024

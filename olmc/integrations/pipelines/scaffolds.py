@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -145,8 +146,6 @@ def write_example(folder: Path) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> None:
-    import subprocess  # takes its time to import, and few commands need it
-
     # Variables such as GIT_DIR, as hooks have them, would lead to another repository.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     dates = {"GIT_AUTHOR_DATE": _DATE, "GIT_COMMITTER_DATE": _DATE}

@@ -49,7 +49,6 @@ from olmc.review.diagnose.diagnosis import (
     Structure,
 )
 from olmc.review.diagnose.engine import CURE, diagnose, scene_of
-from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.status import OperatorStatus, operators
 from olmc.targets.pipeline import compile
 
@@ -302,6 +301,8 @@ def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
     assert done.settled is not None
     states: Iterable[OperatorStatus] = ()
     if done.extensions:
+        from olmc.review.explain.extensions import extension_states  # most workspaces have none
+
         states = extension_states(done.extensions)
     rows = operators(done.settled, done.operators, tuple(states))
     return {(row.namespace, row.package, row.subscription or row.extension): row for row in rows}

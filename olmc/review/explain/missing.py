@@ -38,7 +38,6 @@ from olmc.k8s.objects import (
     object_key,
 )
 from olmc.k8s.yaml import at, located
-from olmc.review.explain.extensions import about_extension, behind_object, refused_extension
 from olmc.review.explain.installs import followed, of_install, of_operator, of_waiting
 from olmc.review.explain.provenance import (
     asked_for,
@@ -451,6 +450,8 @@ def _held_back(member: CsvState, settled: SettledCluster) -> Iterator[Explanatio
 
 def _about_v1(answer: WhyAnswer, found: Rendered, scene: ExplainContext) -> WhyAnswer:
     """The answer about a ClusterExtension, or about what one has installed."""
+    from olmc.review.explain.extensions import about_extension, behind_object  # most workspaces have none
+
     if found.provenance.origin is Origin.EXTENSION:
         return answer._replace(lines=tuple(behind_object(answer.what, scene.extensions)))
     for result in scene.extensions if answer.what.kind == "ClusterExtension" else ():
@@ -586,6 +587,8 @@ def csv_identity(name: NamespacedName) -> ObjectKey:
 def _refused_of_why(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """Why the API server refuses a ClusterExtension."""
     if any(kind.kind == "ClusterExtension" for kind in wanted.kinds) and scene.extensions:
+        from olmc.review.explain.extensions import refused_extension  # most workspaces have none
+
         yield from refused_extension(wanted.name, scene.extensions)
 
 

@@ -81,7 +81,6 @@ from olmc.review.plan.outcomes import (
     tasks_of_moves,
 )
 from olmc.review.plan.repair import DriftedObject
-from olmc.targets.v1 import rules
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
@@ -718,6 +717,8 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
+    from olmc.targets.v1 import rules  # most plans are about none
+
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks, cures = [], []

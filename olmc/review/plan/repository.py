@@ -339,7 +339,7 @@ def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], tu
 
 
 def _application(content: EntryContent) -> tuple[str, ...]:
-    """Return the folder of an entry and the objects that apply it: a chart is another entry for each of its releases."""
+    """Return the folder of an entry and the objects that apply it: a chart is an entry for each of its releases."""
     entry = content.placement.entry
     return entry.path, *(applier.name for applier in entry.appliers)
 

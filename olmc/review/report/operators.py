@@ -46,7 +46,6 @@ from olmc.review.explain.status import OperatorStatus, in_short, operators
 from olmc.review.graph.upgrade_graph import upgrade_graph
 from olmc.review.rbac.subjects import ShownPermissions, first_permissions, holders, permissions
 from olmc.review.rbac.who_can import in_words, where
-from olmc.targets.v1.permissions import cluster_catalog
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
@@ -107,6 +106,8 @@ def extension_of(rendered: Rendered) -> str:
 
 def served_catalogs(workspace: Workspace) -> Iterator[CatalogSource]:
     """The ClusterCatalogs as if they were CatalogSources, in no namespace."""
+    from olmc.targets.v1.permissions import cluster_catalog  # most workspaces have none
+
     declared = {catalog.name: catalog for m in workspace.extension_catalogs for catalog in [cluster_catalog(m.object)]}
     for name in sorted(workspace.extension_catalog_names):
         content = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
