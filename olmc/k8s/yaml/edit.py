@@ -215,8 +215,11 @@ def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
 
 
 def value_of(source: Source) -> Any:
-    """The value of a document as its file has it."""
-    value: Any = _values(source.path, source.text)[source.document]
+    """The value of a document as its file has it; {} if the file does not have it so, since a build made the object."""
+    values = _values(source.path, source.text)
+    if source.document >= len(values):
+        return {}
+    value: Any = values[source.document]
     for key in source.prefix:
         value = value[key]
     return value
