@@ -88,7 +88,12 @@ def differences(before: dict[ObjectKey, Any], after: dict[ObjectKey, Any]) -> It
         if key not in after or key not in before:
             yield f"{key} is {'missing' if key not in after else 'new'}"
         elif before[key] != after[key]:
-            yield f"{key}: {', '.join(path_text(delta.path) for delta in deltas(before[key], after[key]))}"
+            paths = [path_text(delta.path) for delta in deltas(before[key], after[key])]
+            # The controller of Kubernetes fills the rules of a role that selects others, once it is there.
+            is_filled = "aggregationRule" in before[key] and not before[key].get("rules")
+            others = [path for path in paths if not (is_filled and path.startswith("rules"))]
+            if others or not paths:
+                yield f"{key}: {', '.join(others)}"
 
 
 def unrest(root: Path, fields: dict[str, Any]) -> list[str]:
@@ -155,7 +160,11 @@ def test_extensions_change_nothing_in_their_own_cluster(workspace: str, version:
 
 @pytest.mark.parametrize("option", ["plain", "without-copies", "descoped", "v2alpha1", "all-proposals", "docs", "0.28"])
 def test_no_recorded_workspace_changes_its_own_cluster(option: str, shared: Path) -> None:
-    cases = sorted(path.parent for path in (shared / "conformance" / "cases" / "synthetic").glob("*/input"))
+    cases = sorted(
+        path.parent
+        for folder in ("conformance/cases/synthetic", "conformance/cases/real", "waiting/cases")
+        for path in (shared / folder).glob("*/input")
+    )
     found = {path.name: unrest(path / "input", OPTIONS[option]) for path in cases}
     # By the documents alone OLM writes over the CRD that a manifest has, which the manifest undoes.
     in_turn = IN_TURN | ({"83-upgrade-crd-drops-stored-version"} if option == "docs" else set())

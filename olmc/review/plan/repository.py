@@ -181,7 +181,7 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
         if other is None:
             continue
         known = _taken_over(name, new, old, left if other.cluster.names else lost) | removed
-        was = {key: before_it(key, m, lost) for key, m in gained.get(name, {}).items() if key in known}
+        was = {key: _as_before(key, m, lost) for key, m in gained.get(name, {}).items() if key in known}
         begun = one if one is not None or not was else other._replace(contents=(), others=())
         # What other entries have is in their plans, unless it comes or goes for good.
         kept = staying | (gone & (come | added)) | (come & removed)
@@ -228,7 +228,7 @@ def _taken_over(
     }  # fmt: skip
 
 
-def before_it(key: ObjectKey, manifest: Manifest, lost: Mapping[str, _Objects]) -> Manifest:
+def _as_before(key: ObjectKey, manifest: Manifest, lost: Mapping[str, _Objects]) -> Manifest:
     """Return an object as the entry had it that loses it, else as it is now."""
     return next((keys[key] for keys in lost.values() if key in keys), manifest)
 
