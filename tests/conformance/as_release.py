@@ -8,13 +8,20 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+
+
+def with_release(release: str, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with a release in the place of `v1`."""
+    changed = list(arguments)
+    at = changed.index("--olm-version") + 1
+    changed[at] = release + changed[at].removeprefix("v1")
+    return changed
 
 
 def main() -> int:
     release, olmc, *arguments = sys.argv[1:]
-    at = arguments.index("--olm-version") + 1
-    arguments[at] = release + arguments[at].removeprefix("v1")
-    return subprocess.run([*shlex.split(olmc), *arguments], check=False).returncode
+    return subprocess.run([*shlex.split(olmc), *with_release(release, arguments)], check=False).returncode
 
 
 if __name__ == "__main__":

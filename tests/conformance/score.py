@@ -1,6 +1,6 @@
 """Score olmc against what a real OLM did, and fail below the floor.
 
-    score.py [--olmc CMD] [--shared FOLDER] [-v]
+    score.py [--olmc CMD | --forked] [--shared FOLDER] [-v]
 
 Runs the comparison of the shared data several times: on the recordings that wait; on those of each older release of
 OLM; on all cases except those listed in waiting.txt; on the transitions, which begin with the cluster that their
@@ -10,21 +10,27 @@ share of statuses that are equal. Then runs the comparison of OLM v1 for each re
 total is below its floor or a case failed. Without the shared data (OLMC_SHARED, or the folder `shared` beside the
 checkout) it reports that and exits 0.
 
+With --forked the comparisons run olmc of this Python in forks of a process (`forked.py`), as many at once as there are
+processors; else they start CMD each time. Both print the same.
+
 What unknown.txt lists of a recording does not count: a race decides it, or the cluster alone knows it.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from unordered import ordered_case
 
@@ -91,20 +97,34 @@ def percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
-def compare(shared: Path, run: Round, *, verbose: bool) -> list[dict[str, Any]]:
-    """Run compare.py on the cases, its report going to stdout, and return its results."""
+def compare(shared: Path, run: Round, args: argparse.Namespace, out: TextIO) -> list[dict[str, Any]]:
+    """Run compare.py on the cases, its report going to `out`, and return its results."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "results.json")
-        options = ["--olmc", run.olmc, "--json", str(output), *(["-v"] if verbose else [])]
+        options = ["--olmc", run.olmc, "--json", str(output), *(["-v"] if args.verbose else [])]
+        options += ["-j", "1"] if args.forked else []  # rounds run beside each other
         cases, environment = run.cases, dict(os.environ)
         if run.release:
             # Before 0.33 some lists are in the order of a Go map.
             environment |= {"OLMC_RENDER_OLM_VERSION": run.release, "COMPARE_UNORDERED_SELECTORS": "1"}
             cases = [ordered_case(case, Path(folder)) for case in run.cases]
         script = shared / "conformance" / "compare.py"
-        subprocess.run([sys.executable, script, *options, *cases], check=True, env=environment)
+        report(script, [*options, *cases], args, out, environment)
         results: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
         return results
+
+
+def report(
+    script: Path, options: Sequence[Path | str], args: argparse.Namespace, out: TextIO, environment: dict[str, str]
+) -> None:
+    """Run a script of the shared data, and write its report to `out`."""
+    through = [HERE / "forked.py"] if args.forked else []
+    command = [sys.executable, *through, script, *options]
+    done = subprocess.run(command, check=False, env=environment, stdout=subprocess.PIPE, text=True)
+    out.write(done.stdout)
+    if done.returncode:
+        print(done.stdout, end="", flush=True)
+        done.check_returncode()
 
 
 def rounds(args: argparse.Namespace) -> list[Round]:
@@ -133,28 +153,27 @@ def rounds(args: argparse.Namespace) -> list[Round]:
     ]
 
 
-def judged(run: Round, shared: Path, unknown: Path, *, verbose: bool) -> bool:
-    """Whether a run reaches its floor, which is printed."""
+def judged(run: Round, args: argparse.Namespace, out: TextIO) -> list[str]:
+    """Compare and write the report; return the problems, [] for a run that reaches its floor."""
     lowest = floor(run.floor)
-    sys.stdout.flush()
-    results = compare(shared, run, verbose=verbose)
-    listed = [line.split() for line in lines(unknown)]
+    results = compare(args.shared, run, args, out)
+    listed = [line.split() for line in lines(args.unknown)]
     reached = score(without_unknown(results, {(case, name) for case, name in listed}))
     failed = [result["case"] for result in results if "error" in result]
     print(
         f"conformance, {run.name}: objects {reached.objects:.2f} % (floor {lowest.objects:.2f} %), "
-        f"statuses {reached.statuses:.2f} % (floor {lowest.statuses:.2f} %), {len(run.cases)} cases"
+        f"statuses {reached.statuses:.2f} % (floor {lowest.statuses:.2f} %), {len(run.cases)} cases",
+        file=out,
     )
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
     is_reached = reached.objects >= lowest.objects and reached.statuses >= lowest.statuses
-    if not is_reached:
-        print(f"the score of {run.name} is below the floor", file=sys.stderr)
-    return is_reached and not failed
+    return [
+        *([f"failed: {', '.join(failed)}"] if failed else []),
+        *([] if is_reached else [f"the score of {run.name} is below the floor"]),
+    ]
 
 
-def judged_v1(release: str, args: argparse.Namespace) -> bool:
-    """Whether the recordings of a release of OLM v1 reach their floor, which is printed.
+def judged_v1(release: str, args: argparse.Namespace, out: TextIO) -> list[str]:
+    """Do the same for the recordings of a release of OLM v1.
 
     A case whose outcome depends on something that no input shows does not count.
     """
@@ -167,15 +186,34 @@ def judged_v1(release: str, args: argparse.Namespace) -> bool:
         output = Path(folder, "results.json")
         options = ["--olmc", olmc, "--json", str(output), *(["-v"] if args.verbose else [])]
         script = args.shared / "v1" / "compare_v1.py"
-        subprocess.run([sys.executable, script, *options, args.shared / "v1" / release], check=True)
+        report(script, [*options, args.shared / "v1" / release], args, out, dict(os.environ))
         results = [result for result in json.loads(output.read_text(encoding="utf-8")) if not result["outside"]]
     reached = {key: percent(sum(r[f"{key}_equal"] for r in results), sum(r[key] for r in results)) for key in lowest}
     shown = ", ".join(f"{key} {reached[key]:.2f} % (floor {lowest[key]:.2f} %)" for key in lowest)
-    print(f"conformance, OLM v1 {release}: {shown}, {len(results)} states")
+    print(f"conformance, OLM v1 {release}: {shown}, {len(results)} states", file=out)
     is_reached = all(reached[key] >= lowest[key] for key in lowest)
-    if not is_reached:
-        print(f"the score of OLM v1 {release} is below the floor", file=sys.stderr)
-    return is_reached
+    return [] if is_reached else [f"the score of OLM v1 {release} is below the floor"]
+
+
+def judge_all(steps: Sequence[Callable[[TextIO], list[str]]], jobs: int) -> bool:
+    """Take all steps, `jobs` at a time, and print their reports in order; whether all reach their floors.
+
+    All of them run, however the first ends: one report says everything.
+    """
+
+    def taken(step: Callable[[TextIO], list[str]]) -> tuple[str, list[str]]:
+        out = io.StringIO()
+        problems = step(out)
+        return out.getvalue(), problems
+
+    reached = True
+    with ThreadPoolExecutor(jobs) as pool:
+        for text, problems in pool.map(taken, steps):
+            print(text, end="", flush=True)
+            for problem in problems:
+                print(problem, file=sys.stderr)
+            reached = reached and not problems
+    return reached
 
 
 def main() -> int:
@@ -183,6 +221,7 @@ def main() -> int:
     olmc = PROJECT / ".venv" / "bin" / "olmc"
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--olmc", default=str(olmc), help="the command to score")
+    parser.add_argument("--forked", action="store_true", help="score the olmc of this Python, without a start for each")
     parser.add_argument("--shared", type=Path, default=shared, help="the folder with the shared data")
     parser.add_argument("--waiting", type=Path, default=HERE / "waiting.txt")
     parser.add_argument("--unknown", type=Path, default=HERE / "unknown.txt")
@@ -193,11 +232,12 @@ def main() -> int:
     if not (args.shared / "conformance" / "compare.py").is_file():
         print(f"conformance: skipped, because {args.shared} holds no conformance data (set OLMC_SHARED)")
         return 0
-    # All of them run, however the first ends: one report says everything.
-    reached = [judged(run, args.shared, args.unknown, verbose=args.verbose) for run in rounds(args) if run.cases]
     recorded = sorted(path.name for path in args.shared.glob("v1/*") if path.is_dir())
-    reached += (judged_v1(release, args) for release in recorded)
-    return 0 if all(reached) else 1
+    steps = [
+        *(partial(judged, run, args) for run in rounds(args) if run.cases),
+        *(partial(judged_v1, release, args) for release in recorded),
+    ]
+    return 0 if judge_all(steps, (os.cpu_count() or 1) if args.forked else 1) else 1
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from score import without_unknown
 pytestmark = pytest.mark.process
 
 SCRIPT = Path(__file__).with_name("score.py")
+SCRIPTS = [str(SCRIPT.with_name(f"{name}.py")) for name in ("from_observed", "unordered", "as_release")]
 
 # Stands in for the comparison: writes the results that lie beside it, and the cases that it was given.
 COMPARE = """\
@@ -152,6 +153,38 @@ def test_another_release_takes_the_place_of_the_profile(tmp_path: Path) -> None:
         command = [sys.executable, script, "v1.11", f"{sys.executable} {printing}", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.stdout == f"['render', 'x', '--olm-version', 'v1.11{rest}']\n"
+
+
+FORKED = """\
+import json, subprocess, sys
+for command in json.loads(sys.argv[1]):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    print(json.dumps([done.returncode, done.stdout, done.stderr]))
+"""
+
+
+def test_a_copy_prints_what_a_process_prints(tmp_path: Path, project: Path) -> None:
+    """With each of the scripts between the comparison and olmc, and where olmc fails."""
+    (tmp_path / "script.py").write_text(FORKED)
+    transition = project / "fixtures" / "transitions" / "approval-changed"
+    before, observed = (str(transition / name) for name in ("before", "observed-before.json"))
+    render = ["render", str(transition / "after"), "--for", "review", "-o"]
+    python, (again, unordered, release) = sys.executable, SCRIPTS
+    commands = [
+        (["olmc", *render, "json"], [*render, "json"]),
+        (["olmc", "render", f"{tmp_path}/nowhere"], ["render", f"{tmp_path}/nowhere"]),
+        ([python, unordered, "olmc", *render, "name"], [*render, "name"]),
+        ([python, again, "olmc", *render, "name", "--from", before],
+         [*render, "name", "--from", before, "--from", observed]),
+        ([python, release, "v1.11", "olmc", *render, "json", "--olm-version", "v1"],
+         [*render, "json", "--olm-version", "v1.11"]),
+    ]  # fmt: skip
+    given = json.dumps([command for command, _ in commands])
+    forked = [python, str(SCRIPT.with_name("forked.py")), str(tmp_path / "script.py"), given]
+    done = subprocess.run(forked, capture_output=True, text=True, check=True)
+    for line, (_, arguments) in zip(done.stdout.splitlines(), commands, strict=True):
+        alone = subprocess.run([python, "-m", "olmc", *arguments], capture_output=True, text=True, check=False)
+        assert json.loads(line) == [alone.returncode, alone.stdout, alone.stderr], arguments
 
 
 def test_failed_case(tmp_path: Path) -> None:

@@ -42,13 +42,18 @@ def ordered_case(case: Path, folder: Path) -> Path:
     return copy
 
 
+def ordered_output(output: bytes) -> bytes:
+    """Return the output of olmc in order; as it is where it is no JSON."""
+    try:
+        return json.dumps(ordered(json.loads(output))).encode()
+    except ValueError:
+        return output
+
+
 def main() -> int:
     command, *arguments = sys.argv[1:]
     done = subprocess.run([*shlex.split(command), *arguments], check=False, stdout=subprocess.PIPE)
-    try:
-        print(json.dumps(ordered(json.loads(done.stdout))))
-    except ValueError:
-        sys.stdout.buffer.write(done.stdout)
+    sys.stdout.buffer.write(ordered_output(done.stdout))
     return done.returncode
 
 
