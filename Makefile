@@ -17,7 +17,8 @@ test test-all test-rest: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 test test-all test-rest: export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-rest fuzz lint conformance bench docs pictures pins sbom clean
+.PHONY: help venv demo test test-all test-rest fuzz lint lint-copies lint-types lint-imports lint-words lint-style
+.PHONY: conformance bench docs pictures pins sbom clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -52,16 +53,31 @@ fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a pa
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
 	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
+# The longest first, beside each other; where make can, it prints the output of each in one piece.
+LINTS := lint-copies lint-types lint-imports lint-words lint-style
+TOGETHER := --no-print-directory --keep-going --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter, pylint's search for copies, and the check of plain English
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@$(MAKE) $(TOGETHER) $(LINTS)
+
+lint-copies:
 	$(BIN)/pylint olmc
+
+lint-types:
+	$(BIN)/mypy
+
+lint-imports:
+	$(BIN)/lint-imports
+
+lint-words:
 	$(BIN)/python docs/words.py
 
+lint-style:
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
+
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
-	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)
+	@$(BIN)/python tests/conformance/score.py --forked
 
 bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need OLMC_SHARED or ../shared)
 	@$(BIN)/python bench/table.py --olmc $(OLMC)
