@@ -232,6 +232,7 @@ def carry_out(mutant: Mutant) -> bool:
     by_name: dict[str, list[CodeType]] = {}
     for (name, _), code in codes.items():
         by_name.setdefault(name, []).append(code)
+    gc.unfreeze()  # tests/conftest.py freezes what was collected, and gc tells of nothing that is frozen
     functions = [
         each for each in gc.get_objects() if isinstance(each, FunctionType) and each.__code__.co_filename == str(path)
     ]

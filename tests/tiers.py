@@ -73,6 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in sorted(markers_of(item)) or (FAST,):
             item.add_marker(name)
+    # These take longest, and share what they read: one worker begins with them, and the others leave them alone.
+    items.sort(key=lambda item: markers_of(item).isdisjoint(("corpus", "recorded")))
 
 
 def pytest_configure(config: pytest.Config) -> None:
