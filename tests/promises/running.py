@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -9,6 +10,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+
+from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -50,6 +55,10 @@ READING = tuple(
 )
 
 
+BYTECODE = {key: os.environ[key] for key in ("PYTHONPYCACHEPREFIX",) if key in os.environ}
+"""Where the modules of olmc lie compiled: without them each process compiles all that it imports."""
+
+
 class Outcome(NamedTuple):
     """What a command came to: exit code, all that it printed, and what it asked the system for."""
 
@@ -75,6 +84,15 @@ def run(
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout)
     return [Outcome(one["code"], one["output"], tuple(map(tuple, one["events"]))) for one in answers]
+
+
+def run_here(command: Sequence[str], folder: Path) -> Outcome:
+    """What a command comes to in this process, which asks the system for nothing that the test looks at."""
+    with contextlib.chdir(folder):
+        result = CliRunner().invoke(main, list(command))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Outcome(result.exit_code, result.output, ())
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ empty.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -86,6 +87,12 @@ def compiled(root: Path, state: ClusterState | None, fields: Mapping[str, Any]) 
     return compile(request._replace(options=request.options._replace(state=state), fixed=fixed))
 
 
+@functools.lru_cache(maxsize=4)
+def begun_in(root: Path, fields: tuple[tuple[str, Any], ...]) -> Compilation:
+    """A fixture at rest, for all changes that begin with it; none may change it."""
+    return compiled(root, None, dict(fields))
+
+
 def by_name(objects: Sequence[Object]) -> dict[Name, Object]:
     return {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects}
 
@@ -157,7 +164,7 @@ def unrest(root: Path, end: Compilation, fields: Mapping[str, Any]) -> list[str]
 
 def surplus(change: str, before: Path, after: Path, fields: Mapping[str, Any]) -> list[str]:
     """What a plan leaves that no rule of OLM does, and what is not at rest at its end."""
-    begun, fresh = compiled(before, None, fields), compiled(after, None, fields)
+    begun, fresh = begun_in(before, tuple(fields.items())), compiled(after, None, fields)
     if begun.settled is None or fresh.settled is None:
         return []
     end = compiled(after, state_left(begun), fields)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from image_kit import bundle_image, catalog_image, write_layout
-from running import PROJECT, run, tree
+from running import BYTECODE, PROJECT, run_here, tree
 
 from olmc.cli.main import main
 
@@ -28,15 +28,23 @@ COMMANDS: Mapping[str, str] = {
     "init": "init github --path w",
     "vendor": "vendor images --from layout --offline",
 }
+ENVIRONMENT = {"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **BYTECODE}
 _PARTIAL = re.compile(r"(^|/)\.olmc-")
 
 
 @pytest.fixture
-def before(repository: Path, project: Path) -> Path:
+def before(prepared: Path, tmp_path: Path) -> Path:
     """A folder in which each of the commands has something to change, and something is there already."""
+    return shutil.copytree(prepared, tmp_path / "repository", symlinks=True)
+
+
+@pytest.fixture(scope="module")
+def prepared(original: Path, project: Path) -> Path:
+    """The same, to be copied by the tests of the module."""
+    repository = original
     shutil.rmtree(repository / ".git")
     shutil.rmtree(repository / "w" / "more")
-    run([["render", "v", "--output-dir", "out"]], repository)
+    run_here(["render", "v", "--output-dir", "out"], repository)
     (repository / "out" / "notes.md").write_text("Somebody's own.\n")
     kustomization = repository / "out" / "kustomization.yaml"
     kustomization.write_text(kustomization.read_text().replace("resources:", "resources:\n- stale.yaml", 1))
@@ -66,7 +74,7 @@ def steps(before: Path, command: str, kind: str, work: Path) -> list[tuple[int, 
     script = PROJECT / "tests" / "promises" / "faults.py"
     done = subprocess.run(
         [sys.executable, script], input=json.dumps(request), capture_output=True, text=True, check=False,
-        cwd=before, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=before, env=ENVIRONMENT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return [(number, status, output) for number, status, output in json.loads(done.stdout)]
@@ -79,16 +87,16 @@ def check_files(folder: Path, old: Mapping[str, bytes], new: Mapping[str, bytes]
         assert there.get(path) in (old.get(path), new.get(path)), f"{folder}: {path}"
 
 
-@pytest.fixture(params=sorted(COMMANDS))
+@pytest.fixture(scope="module", params=sorted(COMMANDS))
 def changed(
-    request: pytest.FixtureRequest, before: Path, tmp_path: Path
+    request: pytest.FixtureRequest, prepared: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, dict[str, bytes], dict[str, bytes]]:
     """A command, the files before it, and those after it if nothing fails."""
     command = COMMANDS[request.param]
-    clean = tmp_path / "clean"
-    shutil.copytree(before, clean)
-    (outcome,) = run([command.split()], clean)
-    old, new = tree(before), tree(clean)
+    clean = tmp_path_factory.mktemp("changed") / "clean"
+    shutil.copytree(prepared, clean)
+    outcome = run_here(command.split(), clean)
+    old, new = tree(prepared), tree(clean)
     assert new != old, outcome.output
     return command, old, new
 
@@ -103,7 +111,7 @@ def test_killed_at_any_change(
     for number, _, _ in outcomes:
         folder = tmp_path / "work" / str(number)
         check_files(folder, old, new)
-        (again,) = run([command.split() if "init" not in command else [*command.split(), "--force"]], folder)
+        again = run_here(command.split() if "init" not in command else [*command.split(), "--force"], folder)
         assert whole(folder) == new, f"after the change number {number} and another run: {again.output}"
 
 
@@ -132,21 +140,20 @@ def test_killed_at_a_system_call(call: str, before: Path, tmp_path: Path) -> Non
     command = COMMANDS["render"].split()
     clean = tmp_path / "clean"
     shutil.copytree(before, clean)
-    run([command], clean)
+    run_here(command, clean)
     old, new = tree(before), tree(clean)
     killed = 0
     for number in (1, 2, 5, 9, 20):
         folder = tmp_path / str(number)
         shutil.copytree(before, folder)
         trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={call}:signal=SIGKILL:when={number}"]
-        environment = {"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
         arguments = [*trace, sys.executable, "-m", "olmc", *command]
-        done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, check=False)
+        done = subprocess.run(arguments, cwd=folder, env=ENVIRONMENT, capture_output=True, check=False)
         if b"ptrace" in done.stderr:
             pytest.skip("strace may not trace here")
         killed += done.returncode != 0
         check_files(folder, old, new)
-        run([command], folder)
+        run_here(command, folder)
         assert whole(folder) == new
     assert killed
 
@@ -154,7 +161,7 @@ def test_killed_at_a_system_call(call: str, before: Path, tmp_path: Path) -> Non
 def test_two_runs_at_once(before: Path) -> None:
     """Both write the same; whatever each of them sees of the other, the outcome is whole."""
     command = [sys.executable, "-m", "olmc", *COMMANDS["render"].split()]
-    environment = {"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin", **BYTECODE}
     for _ in range(3):
         shutil.rmtree(before / "out")
         runs = [subprocess.Popen(command, cwd=before, env=environment, stderr=subprocess.PIPE) for _ in range(3)]
@@ -162,7 +169,7 @@ def test_two_runs_at_once(before: Path) -> None:
         assert all(one.returncode in (0, 1, 3) for one in runs), said
         assert not any("internal error" in text for text in said), said
         assert any(one.returncode != 3 for one in runs), said
-        (outcome,) = run([["render", "w", "--output-dir", "out", "--check"]], before)
+        outcome = run_here(["render", "w", "--output-dir", "out", "--check"], before)
         assert outcome.code == 0, outcome.output
         assert whole(before / "out") == tree(before / "out")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,17 @@ from tiers import marked_slow
 from transition_cases import IN_TURN
 
 import olmc
+from olmc.compiler.api import Compilation
+from olmc.compiler.load.config import CONFIG_FILE
+from olmc.compiler.load.files import IGNORE_FILE
 from olmc.compiler.load.request import CompileRequest, request_of
+from olmc.compiler.model.options import Narrowing
 from olmc.compiler.olm.profiles.data import known_versions
 from olmc.k8s.api.validation.metadata import object_name_problems
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import ObjectKey, Rendered
 from olmc.review.diff.deltas import deltas, path_text
-from olmc.review.plan.engine import begun_at
+from olmc.review.plan import engine
 from olmc.targets.pipeline import compile
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -96,17 +100,47 @@ def differences(before: dict[ObjectKey, Any], after: dict[ObjectKey, Any]) -> It
                 yield f"{key}: {', '.join(others)}"
 
 
+def compiling_once() -> Callable[[CompileRequest], Compilation]:
+    """Return a `compile` that takes no request twice.
+
+    Where a workspace has neither an olmc.yaml nor an .olmcignore, options that no file may override, a tree that was
+    scanned before and an empty narrowing change nothing.
+    """
+    known: list[tuple[CompileRequest, Compilation]] = []
+
+    def compile_once(request: CompileRequest) -> Compilation:
+        plain = request._replace(tree=None)
+        decides = any((request.root / name).exists() for name in (CONFIG_FILE, IGNORE_FILE))
+        if not decides and plain.narrowing in (None, Narrowing(())):
+            plain = plain._replace(fixed=frozenset(), narrowing=None)
+        for earlier, made in known:
+            if earlier == plain:
+                return made
+        known.append((plain, compile(request)))
+        return known[-1][1]
+
+    return compile_once
+
+
 def unrest(root: Path, fields: dict[str, Any]) -> list[str]:
     """Return what a workspace changes in the cluster that it has made, [] for one that does not compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "compile", once := compiling_once())
+        return _unrest(root, fields, once)
+
+
+def _unrest(root: Path, fields: dict[str, Any], compile_once: Callable[[CompileRequest], Compilation]) -> list[str]:
     wanted = request(root, fields)
-    made = compile(wanted)
+    made = compile_once(wanted)
     if made.failed or made.settled is None or made.workspace is None:
         return []
     found = [*wrong_keys(made.objects)]
     report = Report()
-    begun = begun_at(wanted, str(root), report)
+    begun = engine.begun_at(wanted, str(root), report)
     assert begun is not None, [*report]
-    again = compile(wanted._replace(options=wanted.options._replace(state=begun.state), fixed=wanted.fixed | {"state"}))
+    again = compile_once(
+        wanted._replace(options=wanted.options._replace(state=begun.state), fixed=wanted.fixed | {"state"})
+    )
     found += [*wrong_keys(again.objects), *differences(by_key(made.objects), by_key(again.objects))]
     plan = olmc.plan(wanted, request(root, fields))
     assert plan.plan is not None, plan.diagnostics
