@@ -106,7 +106,7 @@ def compiled(
     with progress() as doing:
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
-    return report_compilation(ctx, Input(path, beside), done, least)
+    return report_compilation(ctx, Input(path, beside, part=part), done, least)
 
 
 def cluster_parts(ctx: click.Context, path: Path, fields: dict[str, Any]) -> tuple[ClusterPart | None, ...]:
@@ -141,7 +141,8 @@ def report_compilation(
     if there is none."""
     tell(done.diagnostics, None if one.beside == one.root else one.root, least=least)
     tell_idle(ctx, given_of([done]))
-    tell_empty(None if one.beside == one.root else one.root, done, ctx.params)
+    if one.part is None or not one.part.left_out:
+        tell_empty(None if one.beside == one.root else one.root, done, ctx.params)
     if done.failed or done.settled is None:
         if not done.failed:
             from olmc.targets.v1.rules import NO_STATE

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.repository import ClusterPart
     from olmc.compiler.load.request import Beside, CompileRequest
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.model.options import Options
@@ -47,24 +48,27 @@ class Input(NamedTuple):
     """What is compiled at once: a directory, and another one whose files count as well, if there are any.
 
     `is_staged`: the directory is not the user's, but made of what there is of files and streams. `release`: how the
-    directory is installed, which is a Helm chart then.
+    directory is installed, which is a Helm chart then. `part`: what is compiled of a repository at the directory.
     """
 
     root: Path
     beside: Beside | None = None
     is_staged: bool = False
     release: Release | None = None
+    part: ClusterPart | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a folder of the user's with nothing beside it."""
-        return self.beside is None and self.release is None and not self.is_staged
+        return self.beside is None and self.release is None and self.part is None and not self.is_staged
 
     def request(self, options: Options, fixed: frozenset[str], stage: Callable[[str], object] = str) -> CompileRequest:
         """Return the request to compile it."""
         from olmc.compiler.load.request import CompileRequest  # `olmc version` compiles nothing
 
-        return CompileRequest(self.root, options, fixed, beside=self.beside, release=self.release, stage=stage)
+        return CompileRequest(
+            self.root, options, fixed, beside=self.beside, release=self.release, stage=stage, part=self.part
+        )
 
 
 def wrong_usage(message: str, *, of_value: bool = False, hint: str | None = None) -> NoReturn:

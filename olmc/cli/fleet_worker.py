@@ -17,6 +17,7 @@ from olmc.cli.inspect import diagnosed_rows
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
+from olmc.compiler.load.repository import pattern_part
 from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
@@ -110,6 +111,8 @@ def _releases(folder: Path) -> list[Release | None]:
 
 def _input(given: _Given) -> Input:
     assert given.after is not None
+    if given.after.is_file():
+        return _pattern(given.after, given.beside, given.options)
     release = _releases(given.after)[given.release] if given.release is not None else None
     return Input(given.after, given.beside, release=release)
 
@@ -118,6 +121,8 @@ def _input_before(given: _Given) -> Input | None:
     """The side before, None for none; a chart as it was installed then by the one who installs it now."""
     if given.before is None:
         return None
+    if given.before.is_file():
+        return _pattern(given.before, given.beside_before, given.options)
     if given.release is None:
         return Input(given.before, given.beside_before)
     now = _releases(given.after)[given.release] if given.after is not None else None
@@ -125,6 +130,11 @@ def _input_before(given: _Given) -> Input | None:
     # What stands first says who installs what: applier, name and namespace.
     release = next((old for old in listed if old and now and old[:3] == now[:3]), None)
     return Input(given.before, given.beside_before, release=release if now else listed[given.release])
+
+
+def _pattern(values: Path, beside: BesideFolder | None, options: Options) -> Input:
+    """The cluster of a file with values of a validated pattern."""
+    return Input(values.parent, beside, part=pattern_part(values.parent, values.name, options))
 
 
 def _refused(done: Compilation) -> dict[str, Any] | None:
@@ -217,8 +227,7 @@ def _status(given: _Given) -> dict[str, Any]:
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
     """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
-    assert given.after is not None
-    found = left_out_of(given.after, done)
+    found = left_out_of(_input(given).root, done)
     lines = note(found)
     if not lines:
         return {}

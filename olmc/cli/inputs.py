@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, say, tell, wrong_usage
 from olmc.compiler.load.bundles import has_many_packages
-from olmc.compiler.load.entries import changed_entries, chosen, entries_at
+from olmc.compiler.load.entries import RepositoryEntry, changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
+from olmc.compiler.load.repository import pattern_part
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import NAMED_MARK
 from olmc.compiler.model.catalog import names_of_bundles
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.api import Compilation
+    from olmc.compiler.load.releases import Release
     from olmc.review.check.check import CheckResult
 
 _STREAM_FILE = "stdin.yaml"
@@ -75,7 +77,7 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
     if len(paths) > 1:
         wrong_usage("--entry chooses in one repository; give one PATH.")
     known, report = entries_at(paths[0]), Report()
-    inputs: dict[Input, None] = {}
+    inputs: dict[tuple[str, Release | None], Input] = {}
     for name in names:
         meant = chosen(known, name)
         if not meant:
@@ -84,9 +86,15 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
             near = did_you_mean(*close_matches(name, words, 3)) or f"There are: {join_limited(words, 12)}."
             bad_value(f"{paths[0]} has no entry {name}. {near}", "--entry")
         changed_entries(meant, report)
-        inputs.update(dict.fromkeys(Input(paths[0] / entry.path, release=entry.release) for entry in meant))
+        inputs.update({(entry.path, entry.release): _input_of(paths[0], entry) for entry in meant})
     tell(tuple(report), paths[0])
-    return list(inputs)
+    return list(inputs.values())
+
+
+def _input_of(root: Path, entry: RepositoryEntry) -> Input:
+    if entry.is_pattern:
+        return Input(root, part=pattern_part(root, entry.path, Options()))
+    return Input(root / entry.path, release=entry.release)
 
 
 def _stage(path: Path, folder: Path) -> None:
@@ -228,7 +236,7 @@ def findings_at(
     """
     if any(one.is_staged or one.beside is not None for one in inputs):
         wrong_usage("--since compares directories; files and streams have no revision.")
-    if any(one.release is not None for one in inputs):
+    if any(one.release is not None or one.part is not None for one in inputs):
         wrong_usage("--since compares folders; what an Application renders a chart with has no revision.")
     report = Report()
     found = []

@@ -27,8 +27,7 @@ def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alon
     as for --timings, which are of one process, and for what only this process has."""
     if timings is not UNTIMED and jobs is not None and jobs > 1:
         wrong_usage("--timings says where the time of one process goes; leave --jobs out, or give --jobs 1.")
-    is_plain = all(one.beside is None and one.release is None and not one.is_staged for one in inputs)
-    return jobs_for(jobs, len(inputs), timings, alone=alone or not is_plain)
+    return jobs_for(jobs, len(inputs), timings, alone=alone or not all(one.is_plain for one in inputs))
 
 
 def jobs_for(jobs: int | None, number: int, timings: Timings, *, alone: bool = False) -> int:

@@ -33,7 +33,6 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import LOCK_FILE, lock_text, read_lock
-from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Lock
 from olmc.compiler.output.directory import put, rewrite
 from olmc.compiler.output.messages import json_text
@@ -97,7 +96,8 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
     if pin is not None and not all(pin.partition("=")):
         wrong_usage("--pin takes PACKAGE=VERSION.")
     timings = timings_of(ctx, opts.compiling.timings)
-    path, beside, is_staged, release = _one_input(ctx, opts.paths, opts.entries)
+    one = _one_input(ctx, opts.paths, opts.entries)
+    path, is_staged = one.root, one.is_staged
     if is_staged and (update or pin is not None):
         wrong_usage("--update and --pin write into a workspace; give its directory as PATH.")
     fields = fields_of(opts.compiling)
@@ -105,8 +105,7 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
     with progress() as doing:
         doing(f"resolving {path}")
         obey_lock = not update and pin is None
-        request = CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage)
-        done = compile(request._replace(obey_lock=obey_lock))
+        done = compile(one.request(options, given, timings.stage)._replace(obey_lock=obey_lock))
         timings.compiled(path, done)
     tell(done.diagnostics, None if is_staged else path)
     tell_idle(ctx, given_of([done]))

@@ -197,7 +197,10 @@ def _shown_rights(
     if output != "json":
         if part is not None:
             say(clean(f"== {part.cluster.title}"), out=True)
-        say(as_words(shown, roles, find, read.waiting), nl=False, out=True)
+        if shown or roles or subject or not read.unknown:
+            say(as_words(shown, roles, find, read.waiting), nl=False, out=True)
+        else:
+            say("No subject has permissions here, as far as they are known.", out=True)
         for binding, role in () if subject else found.dangling:
             say(clean(f"olmc: {binding} gives nothing: {role} is not in the workspace"))
     tell_review(read)
@@ -280,6 +283,7 @@ def review(
     # The findings about a repository are those of olmc check, which reports each of them once.
     least = Severity.FAILURE if part is None else Severity.ERROR
     done, settled = compiled(ctx, path, fields, least=least, compile_with=assuming, timings=timings, part=part)
+    left_out = part.left_out if part is not None else ()
     wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
     asked = asked_permissions(wanted.known, settled.cluster, done.objects)
     csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}
@@ -297,6 +301,7 @@ def review(
         (
             *wanted.unknown,
             *(f"permissions of {text}" for text in asked.unreadable),
+            *(f"permissions in {path}, which olmc can't build" for path in left_out),
             *(f"{text} is defined twice and differently; the last definition counts here" for text in _redefined(done)),
         ),
     )

@@ -104,7 +104,7 @@ def _write_report(
     part: ClusterPart | None,
 ) -> None:  # fmt: skip
     """Write the report of a workspace, or of a cluster of a repository, into a folder."""
-    root, beside, _, release = one
+    root, beside, release, part = one.root, one.beside, one.release, part or one.part
     done, settled = compiled(
         ctx, root, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings, part=part
     )

@@ -73,6 +73,26 @@ def test_what_is_left_open_is_said_of_a_chart(tmp_path: Path) -> None:
     assert entry.release.unknown == ("what its generators fill in",)
 
 
+@pytest.mark.parametrize(
+    ("server", "clusters"), [("{{server}}", {""}), ("{{name}}", {"beacon", "lantern"})], ids=["parts", "clusters"]
+)
+def test_a_list_beside_the_clusters_names_parts(tmp_path: Path, server: str, clusters: set[str]) -> None:
+    """The elements of a list are no clusters, unless a destination names them."""
+    kustomization = "resources: [beacon.yaml]\n"
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+    generators = "{matrix: {generators: [{clusters: {}}, {list: {elements: [{name: beacon}, {name: lantern}]}}]}}"
+    text = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\nspec:\n"
+        f"  generators: [{generators}]\n  template:\n    metadata: {{name: '{{{{name}}}}'}}\n"
+        f"    spec: {{source: {{path: 'parts/{{{{name}}}}'}}, destination: {{server: '{server}'}}}}\n"
+    )
+    files = {f"parts/{name}/{file}": content for name in ("beacon", "lantern")
+             for file, content in (("kustomization.yaml", kustomization), ("beacon.yaml", group))}  # fmt: skip
+    write(tmp_path, {**files, "set.yaml": text})
+    found = {applier.destination.cluster for entry in entries_at(tmp_path) for applier in entry.appliers}
+    assert found == clusters
+
+
 def nested(depth: int) -> dict[str, Any]:
     """Matrices in each other that generate nothing, in 1,000 to the power of `depth` steps."""
     inner: dict[str, Any] = {"list": {"elements": []}}

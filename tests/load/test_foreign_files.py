@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from commands import olmc
 from scenarios import write
 from small_files import bundle, catalog, loaded, names, namespace
 
@@ -110,3 +111,34 @@ def test_verbose_lists_what_is_left_aside(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["check", "-v", str(write(tmp_path, {"stack.yaml": "x: !Ref y\n"}))])
     assert "stack.yaml:1:4: info: stack.yaml is left aside" in result.stdout
     assert "left aside" not in result.stderr
+
+
+PARTS = {
+    "deploy/ingress/10-replicas.yaml": "apiVersion: operator.example.com/v1\nkind: Ingress\nspec: {replicas: 3}\n",
+    "deploy/labels/01-harbour.patch.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {labels: {a: b}}\n",
+    "resources/template.yaml": "kind: RoleTemplate\nid: beacon\n",
+}
+
+
+def test_parts_of_objects_for_other_tools_are_left_aside(tmp_path: Path) -> None:
+    """A patch has no name, and a file of another tool no apiVersion; the API server gets neither of them."""
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
+    write(tmp_path, {**PARTS, "deploy/namespace.yaml": namespace})
+    done = olmc("check", tmp_path)
+    assert (done.exit_code, "OLMC126" in done.output, "OLMC145" in done.output) == (0, False, False), done.output
+    assert olmc("check", tmp_path, "--all").output.count("OLMC125") == len(PARTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: harbour}\n", "OLMC126"),
+        ("apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {namespace: harbour}\n", "OLMC126"),
+        ("apiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\nspec: {namespace: a}\n", "OLMC126"),
+        ("kind: Deployment\nmetadata: {name: beacon}\n", "OLMC145"),
+        ("apiversion: example.com/v1\nkind: Beacon\nmetadata: {name: beacon}\n", "OLMC145"),
+    ],
+)
+def test_objects_that_olmc_knows_need_a_name_and_a_version(tmp_path: Path, text: str, code: str) -> None:
+    write(tmp_path, {"a.yaml": text})
+    assert code in olmc("check", tmp_path).output

@@ -502,16 +502,22 @@ def _is_whole_olm(root: Path, path: str) -> bool:
 
 
 def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:
-    """The charts that need others from elsewhere and have settings of OLM for them."""
+    """The charts below a folder, itself among them, for which others speak of OLM."""
     if is_chart(folder):
-        texts = (read_text(root, folder.join(name), Report()) or "" for name in folder.files if name.endswith(SUFFIXES))
-        if any(map(_OLM_SETTINGS.search, texts)):
-            chart = read_chart((root / folder.path).resolve(), root)
-            if any(dependency.folder is None and not dependency.is_local for dependency in chart.dependencies):
-                yield folder
+        if needs_charts_of_operators(root, folder):
+            yield folder
         return
     for below in folder.folders:
         yield from _charts_of_others(root, below)
+
+
+def needs_charts_of_operators(root: Path, chart: Folder) -> bool:
+    """Whether a chart needs others from elsewhere and has settings of OLM for them."""
+    texts = (read_text(root, chart.join(name), Report()) or "" for name in chart.files if name.endswith(SUFFIXES))
+    if not any(map(_OLM_SETTINGS.search, texts)):
+        return False
+    needed = read_chart((root / chart.path).resolve(), root).dependencies
+    return any(dependency.folder is None and not dependency.is_local for dependency in needed)
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -4,6 +4,7 @@ sound."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.rules.findings import workspace as misspelt_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
+from olmc.k8s.api.restmapper import builtin_kinds
 from olmc.k8s.api.validation.metadata import (
     api_version_problems,
     kind_problems,
@@ -23,10 +25,12 @@ from olmc.k8s.api.validation.metadata import (
 )
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.k8s.gojson import DecodeError, decode
+from olmc.k8s.lean import regex
 from olmc.k8s.objects import (
     CRD_KIND,
     CRD_V1,
     OLM_GROUP,
+    OLM_V1_GROUP,
     KubernetesObject,
     Manifest,
     ObjectKey,
@@ -92,14 +96,42 @@ def _no_object(document: Document) -> Diagnostic:
             shown = ", ".join(dict.fromkeys(item["kind"] for item in objects))
             return misspelt_rules.LIST_OF_OBJECTS.finding(locate(source, ()), objects=shown)
     kind, api = (value.get(key) if isinstance(value, dict) else None for key in ("kind", "apiVersion"))
-    if isinstance(kind, str) and kind[:1].isupper():
+    if isinstance(kind, str) and kind[:1].isupper() and (_is_builtin(kind) or _misspelt_key(value, "apiVersion")):
         place, hint = _missing_key(document, "apiVersion")
         return rules.NO_API_VERSION.finding(place, kind=kind, hint=hint)
     # Helm's Chart.yaml has an apiVersion as well, and it is not meant for a cluster.
     if isinstance(api, str) and api and (isinstance(value.get("metadata"), dict) or _misspelt_key(value, "kind")):
         place, hint = _missing_key(document, "kind")
         return misspelt_rules.NO_KIND.finding(place, api=api, hint=hint)
-    return rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path)
+    lack = "apiVersion" if isinstance(kind, str) and kind else "apiVersion and kind"
+    return rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path, lack=lack)
+
+
+def of_other_tools(documents: Sequence[Document], report: Report) -> Iterator[int]:
+    """The numbers of the documents that only another tool reads, which are reported: a part of an object without a
+    name, in a file that is called a patch or of a kind that neither Kubernetes nor OLM has."""
+    for number, document in enumerate(documents):
+        value, source = document.value, document.source
+        if not isinstance(value, dict) or not is_object(value) or is_list(value) or is_for_tools(value):
+            continue
+        metadata = mapping(value.get("metadata"))
+        is_part = not metadata.get("name") and not metadata.get("generateName")
+        group = gvk_of(value).group_kind
+        is_known = group in builtin_kinds() or group.group in _OLM_GROUPS
+        if is_part and (_PATCH.search(source.path.rpartition("/")[2]) or not is_known):
+            report.add(rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path, lack="metadata.name"))
+            yield number
+
+
+_PATCH = regex(r"(?:^|[-_.])patch(?:es)?(?=[-_.])", re.IGNORECASE)
+
+
+_OLM_GROUPS = (OLM_GROUP, OLM_V1_GROUP, PACKAGES_GROUP)
+
+
+def _is_builtin(kind: str) -> bool:
+    """Whether Kubernetes or OLM has a kind of this name."""
+    return any(each.kind == kind for each in builtin_kinds())
 
 
 def _missing_key(document: Document, key: str) -> tuple[Location, str]:
@@ -124,7 +156,8 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
             if isinstance(below.object, dict) and is_object(below.object):
                 yield from _flatten(below, report, judged)
             else:
-                report.add(rules.NOT_AN_OBJECT.finding(locate(below.source, ()), path=source.path))
+                place = locate(below.source, ())
+                report.add(rules.NOT_AN_OBJECT.finding(place, path=source.path, lack="apiVersion and kind"))
         return
     # The API server drops these nulls before it validates, so they are no reason to refuse an object.
     manifest = _with_name(manifest._replace(object=_stored(obj)), report)

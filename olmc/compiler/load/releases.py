@@ -439,10 +439,11 @@ class _AppliedSource(NamedTuple):
 
 class OpenSource(NamedTuple):
     """Paths that an ApplicationSet applies for clusters that only Argo CD knows: the segments of a path, in which a
-    field that is unknown is `{NAME}`."""
+    field that is unknown is `{NAME}`; the fields `parts` name something else than a cluster."""
 
     segments: tuple[str, ...]
     applier: Applier
+    parts: frozenset[str] = frozenset()
 
     def at(self, path: str) -> Applier | None:
         """Return who applies the folder at a path, with the cluster that its name stands for; None for others."""
@@ -459,7 +460,8 @@ class OpenSource(NamedTuple):
                 values[field[1]] = parts[number]
         if len(parts) > len(self.segments):
             return None
-        cluster = next((value for name, value in values.items() if _is_cluster(name, value)), "")
+        named = ((name, value) for name, value in values.items() if name not in self.parts)
+        cluster = next((value for name, value in named if _is_cluster(name, value)), "")
         destination = self.applier.destination
         return self.applier._replace(destination=destination._replace(cluster=cluster or destination.cluster))
 
@@ -683,6 +685,7 @@ def _sources_of_set(
         namespace=destination.namespace, applier=applier_of(obj), place=place, unknown=("what its generators fill in",)
     )
     applier = Applier(applier_of(obj), place, (), release, "", destination)
+    parts = _part_fields(obj, body)
     for source in (mapping(body.get("source")), *mappings(body.get("sources"))):
         template = as_text(source.get("path"))
         if "{{" not in template:
@@ -700,9 +703,35 @@ def _sources_of_set(
             # What overlays take in is no folder of a cluster.
             is_whole = segments[-1:] and segments[-1] not in _NO_CLUSTERS
             if is_whole and "{{" not in path and any("{" not in part and set(part) != {"*"} for part in segments):
-                cluster = next((v for name, v in zip(fields, choice, strict=True) if _is_cluster(name, v)), "")
+                named = ((name, v) for name, v in zip(fields, choice, strict=True) if name not in parts)
+                cluster = next((v for name, v in named if _is_cluster(name, v)), "")
                 there = destination._replace(cluster=cluster or destination.cluster)
-                yield OpenSource(segments, applier._replace(destination=there))
+                yield OpenSource(segments, applier._replace(destination=there), parts)
+
+
+def _part_fields(obj: Mapping[str, Any], body: Mapping[str, Any]) -> frozenset[str]:
+    """The fields that name parts of each cluster: a matrix takes them from a list beside the clusters, and no
+    destination has them."""
+    destination = mapping(body.get("destination"))
+    there = {m[1] for name in ("name", "server") for m in _FIELD.finditer(as_text(destination.get(name)))}
+    found: set[str] = set()
+    for matrix in _matrices(spec_of(obj).get("generators")):
+        several = mappings(matrix.get("generators"))
+        listed = [one for one in several if "list" in one]
+        if len(listed) < len(several):
+            names = (name for one in listed for each in mappings(mapping(one["list"]).get("elements")) for name in each)
+            found.update(map(str, names))
+    return frozenset(found - there)
+
+
+def _matrices(generators: Any) -> Iterator[Mapping[str, Any]]:
+    """The matrices among generators, at any depth."""
+    for generator in mappings(generators):
+        for kind, given in generator.items():
+            body = mapping(given)
+            if kind == "matrix":
+                yield body
+            yield from _matrices(body.get("generators"))
 
 
 def _chosen(values: Mapping[str, str], match: re.Match[str]) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
-from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
+from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries, repository_at
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
@@ -192,6 +193,16 @@ def build_repository(repository: Repository, options: Options) -> BuiltRepositor
         own = tuple(built[placement] for placement in cluster.placements)
         parts.append(ClusterPart(cluster, own, shared, tuple(_others(cluster, own, clusters, may_matter)), openshift))
     return BuiltRepository(repository, tuple(parts), tuple(_findings(contents)))
+
+
+def pattern_part(root: Path, path: str, options: Options) -> ClusterPart | None:
+    """Build the cluster of a file with values of a validated pattern in the repository at `root`; None for any other
+    path."""
+    repository = repository_at(root)
+    entries = tuple(each for each in repository.entries if each.is_pattern and each.path == path) if repository else ()
+    if repository is None or not entries:
+        return None
+    return next(iter(build_repository(repository._replace(entries=entries), options).parts), None)
 
 
 def _shared(repository: Repository) -> FoundFiles:

@@ -30,6 +30,7 @@ from olmc.compiler.load.entries import (
     has_kustomizations,
     has_own_objects,
     is_without_olm,
+    needs_charts_of_operators,
     part_files,
     report_entries,
     unapplied_files,
@@ -332,7 +333,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     read = reader_of(known, documents)
     reading = found_files(is_named=beside == root, read=read)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
+    kinds = _chart_kinds(root, folder) if kustomization is None and is_chart(folder) else None
     is_built = kustomization is not None or kinds is not None
     if not is_built:
         whole = _without_parts(root, folder, reading, report)
@@ -502,6 +503,13 @@ def read_as(root: Path, folder: Path) -> str:
         if number and names[number - 1] == CATALOGS_FOLDER and not is_bundle_itself:
             return "catalog"
     return ""
+
+
+def _chart_kinds(root: Path, chart: Folder) -> tuple[str, ...] | None:
+    """The kinds of OLM in the templates of a chart; None for a chart that neither speaks of OLM nor needs others that
+    do."""
+    kinds = kinds_in_templates(root, chart)
+    return () if kinds is None and needs_charts_of_operators(root, chart) else kinds
 
 
 def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | Repository:

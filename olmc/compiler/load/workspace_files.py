@@ -35,7 +35,7 @@ from olmc.compiler.load.files import (
     spec_of,
 )
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.manifests import SUFFIXES, manifests_in, of_other_tools
 from olmc.compiler.load.releases import read_appliers
 from olmc.compiler.load.vendored import INDEX_IGNORE, catalog_texts, is_vendored
 from olmc.compiler.model.workspace import (
@@ -351,6 +351,9 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
             return  # what is odd in it is reported by who reads the catalog
     report.found.extend(findings.found)
     reading.files[path] = None
+    if not reading.is_named:
+        parts = frozenset(of_other_tools(documents, report))
+        documents = [document for number, document in enumerate(documents) if number not in parts]
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))
 

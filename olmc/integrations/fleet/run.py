@@ -64,8 +64,8 @@ class ClosureReader(NamedTuple):
     def of_entry(self, path: str) -> Closure:
         """The files of an entry, none where the tree does not have it."""
         own = frozenset(self.tree.below(path))
-        if posixpath.join(path, CHART_FILE) in own:
-            return self._whole()  # values and dependencies of charts may be anywhere
+        if posixpath.join(path, CHART_FILE) in own or self.tree.has(path):
+            return self._whole()  # values and dependencies of charts and patterns may be anywhere
         linked = self._linked(own)
         taken = self._taken_in(path)
         above = frozenset(name for name in paths_above(path) if self.tree.has(name)) if own else frozenset()
@@ -205,7 +205,7 @@ def sides_of(path: str, readers: Sequence[ClosureReader]) -> tuple[str, tuple[Ta
     for reader, closure in zip(readers, closures, strict=True):
         own = f"{path}/" if path else ""
         files = {p: f"{renamed}/{p[len(own) :]}" if path and p.startswith(own) else p for p in closure.paths}
-        is_there = any(True for _ in reader.tree.below(path))
+        is_there = reader.tree.has(path) or any(True for _ in reader.tree.below(path))
         sides.append(TaskSide(reader, dict(sorted(files.items(), key=lambda item: item[1]))) if is_there else None)
     return renamed, tuple(sides)
 

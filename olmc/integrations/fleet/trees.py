@@ -295,7 +295,8 @@ def staged(
         _lay_out(worker, files, top, entry.count("/") + 1)
         (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
         place = top / entry
-        place.mkdir(parents=True, exist_ok=True)
+        if not place.is_file():
+            place.mkdir(parents=True, exist_ok=True)
         yield place
     finally:
         shutil.rmtree(top, ignore_errors=True)

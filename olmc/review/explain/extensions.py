@@ -9,7 +9,7 @@ from olmc.compiler.resolver.explain import ExplanationLine
 from olmc.k8s.objects import ObjectKey
 from olmc.k8s.yaml import locate
 from olmc.review.explain.resolution import ResolutionHop
-from olmc.review.explain.status import OperatorStatus
+from olmc.review.explain.status import UNKNOWN, OperatorStatus
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
@@ -20,6 +20,7 @@ def extension_states(results: Iterable[ExtensionOutcome]) -> Iterator[OperatorSt
     for result in results:
         extension, installed = result.extension, result.installed
         reasons = {condition.type: condition.reason for condition in result.conditions}
+        is_unknown = _is_unknown(result)
         yield OperatorStatus(
             namespace=extension.namespace,
             package=extension.source.package,
@@ -28,14 +29,19 @@ def extension_states(results: Iterable[ExtensionOutcome]) -> Iterator[OperatorSt
             version=installed.version if installed is not None else "",
             channel=",".join(extension.source.channels),
             phase=reasons.get("Progressing", ""),
-            reason=reasons.get("Installed", ""),
+            reason=UNKNOWN if is_unknown else reasons.get("Installed", ""),
             upgrade=result.further,
-            waits="Automatic" if result.further else "",
+            waits=UNKNOWN if is_unknown else "Automatic" if result.further else "",
             missing=tuple(_problem(result)),
-            fails=bool(result.problem),
+            fails=bool(result.problem) and not is_unknown,
             extension=extension.name,
             controller=result.controller,
         )
+
+
+def _is_unknown(result: ExtensionOutcome) -> bool:
+    """Whether nobody knows what is installed; a bundle that is chosen, and whose content is not at hand, fails."""
+    return result.unknown and (result.resolution is None or result.resolution.bundle is None)
 
 
 def extension_hops(results: Iterable[ExtensionOutcome]) -> Iterator[ResolutionHop]:

@@ -36,7 +36,7 @@ from olmc.compiler.reconcile.diagnose import (
     way_to_catalog,
 )
 from olmc.compiler.reconcile.loop import SettledCluster
-from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
+from olmc.compiler.reconcile.unresolved import held_in, is_not_vendored, unknown_catalogs, with_places
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
 from olmc.k8s.diagnostics import Location, Place, StoredVersion, UnfitResource, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
@@ -156,8 +156,7 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
     """What kept a round from installing anything: no choice of versions, or content that can't be had."""
     unknown = unknown_of(done, cluster)
     if unknown:
-        names = join_limited([f"{key.namespace}/{key.name}" for key in unknown], 4)
-        yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+        yield _without_content(unknown)
         yield ExplanationLine(1, way_to_catalog(unknown[0], cluster))
     elif done.resolve_request is not None and done.resolution is not None and done.resolution.message:
         resolve_request = with_places(done.resolve_request, cluster, of_fields=True)
@@ -171,6 +170,19 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
         csv = found.content.csv
         name = csv.object["metadata"]["name"]
         yield ExplanationLine(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
+
+
+def _without_content(catalogs: Sequence[CatalogKey]) -> ExplanationLine:
+    names = join_limited([f"{key.namespace}/{key.name}" for key in catalogs], 4)
+    return ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+
+
+def of_own_catalog(subscription: Subscription, cluster: Cluster) -> tuple[ExplanationLine, ...]:
+    """That nobody knows the content of the catalog of a Subscription; () where it is known. A round fails by one
+    catalog of its namespace, and others may be unknown as well."""
+    source = cluster.catalogs.get(subscription.catalog)
+    is_known = not subscription.catalog.name or (source is not None and not is_not_vendored(source))
+    return () if is_known else (_without_content((subscription.catalog,)),)
 
 
 def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:

@@ -30,6 +30,7 @@ from olmc.review.explain.provenance import (
     of_csv,
     of_held_upgrade,
     of_namespace,
+    of_own_catalog,
     of_plan,
     of_resolution,
     of_stop,
@@ -149,6 +150,8 @@ def _subscribed(
     upgrade, waits = _upgrade(subscription, held, settled)
     done = settled.rounds.get(name.namespace)
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    if is_unknown:
+        hindered = of_own_catalog(subscription, cluster) or hindered
     is_unknown |= not name.namespace and member is None
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []

@@ -368,10 +368,13 @@ def _hop(
         report.add(rules.NO_CONTENT.finding(place, name=unknown, catalog=catalog, image=image))
         problem = f"the content of {catalog} is not in the workspace"
         return result._replace(problem=problem, unknown=True, resolution=_without_content(resolution, setting.lacking))
-    if resolution.error and setting.workspace.is_of_repository and not (setting.catalogs or setting.lacking):
+    if resolution.error and not (setting.catalogs or setting.lacking or setting.workspace.extension_catalogs):
+        # Clusters come with ClusterCatalogs that nothing here declares.
+        is_entry = setting.workspace.is_of_repository
         catalog = f"the ClusterCatalog with package {extension.source.package}"
-        image = "the repository declares no ClusterCatalog"
-        hint = "Put the file-based catalog that has it into catalogs/NAME/ at the root of the repository."
+        image = f"the {'repository' if is_entry else 'workspace'} declares no ClusterCatalog"
+        top = " at the root of the repository" if is_entry else ""
+        hint = f"Put the file-based catalog that has it into catalogs/NAME/{top}."
         report.add(rules.NO_CONTENT.finding(place, name="", catalog=catalog, image=image)._replace(hint=hint))
         return result._replace(problem=f"the content of {catalog} is not in the workspace", unknown=True)
     if resolution.error:

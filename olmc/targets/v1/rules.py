@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import IN_STATUS, FoundBy, Rule, Severity
+from olmc.k8s.diagnostics import IN_STATUS, FoundBy, Rule, RuleTag, Severity
 
 BUNDLE_NOT_READ = Rule(
     "OLMC720",
@@ -134,12 +134,13 @@ LACKS_RIGHTS = Rule(
 )
 NO_CONTENT = Rule(
     "OLMC736",
-    Severity.FAILURE,
+    Severity.WARNING,
     "The content of a ClusterCatalog is not in the workspace",
     "the content of {catalog} is not in the workspace: {image}",
     "Put its file-based catalog into catalogs/{name}/, or leave the catalog out by a selector.",
     "A ClusterExtension chooses among all catalogs that its selector names, so without the content of one the result "
     "is unknown (R-V1-RES-1, R-V1-RES-2).",
+    tags=frozenset({RuleTag.OUTCOME_UNKNOWN}),
 )
 NO_BUNDLE = Rule(
     "OLMC737",

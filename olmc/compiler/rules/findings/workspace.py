@@ -47,7 +47,7 @@ NOT_AN_OBJECT = Rule(
     "OLMC125",
     Severity.INFO,
     "A document is no Kubernetes object",
-    "{path} holds a document without apiVersion and kind, which is left out",
+    "{path} holds a document without {lack}, which is left out",
     "Leave the file out with .olmcignore if it is not meant for the cluster.",
     "Workspaces often hold other YAML files (values, configuration of tools); only objects with a kind are compiled.",
 )
