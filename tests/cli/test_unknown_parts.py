@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from commands import olmc
 from scenarios import write
+
+from olmc.compiler.load import helm
 
 ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: kettle, namespace: brewing}\n"
 EXTENSION = (
@@ -33,6 +36,10 @@ REMOTE_BASE = {
 }
 needs_kustomize = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
+)
+
+needs_helm = pytest.mark.skipif(
+    not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"
 )
 
 
@@ -102,3 +109,24 @@ def test_the_values_of_a_pattern_are_a_cluster_of_a_fleet(
     assert "can't be compiled" not in outcomes["values-hub.yaml"]["headline"]
     one = olmc("status", "--entry", "values-hub.yaml")
     assert "harbour              beacon" in one.stdout, one.output
+
+
+@needs_helm
+@pytest.mark.parametrize(("name", "expected"), [("", 0), ("port", 1)])
+def test_the_namespaces_of_a_cluster_without_a_name_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: int
+) -> None:
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: own, namespace: harbour}\n"
+    chart = {
+        "charts/beacon/Chart.yaml": "apiVersion: v2\nname: beacon\nversion: 1.0.0\n",
+        "charts/beacon/templates/group.yaml": f"{group}spec: {{targetNamespaces: [quay]}}\n",
+        "charts/lantern/Chart.yaml": "apiVersion: v2\nname: lantern\nversion: 1.0.0\n",
+        "charts/lantern/templates/beacon.yaml": subscription("lantern", "redhat-operators"),
+    }
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: beacon, namespace: argocd}\nspec:\n"
+        f"  source: {{path: charts/beacon}}\n  destination: {{name: {name}, namespace: harbour}}\n"
+    )
+    write(tmp_path, {**chart, **({"applications/beacon.yaml": application} if name else {})})
+    monkeypatch.chdir(tmp_path)
+    assert olmc("check").output.count("OLMC143") == expected

@@ -23,6 +23,7 @@ from olmc.compiler.load.workspace_files import is_chart
 from olmc.compiler.model.cluster import CatalogSource
 from olmc.compiler.rules.findings import building
 from olmc.compiler.rules.findings import vendor as vendor_rules
+from olmc.compiler.rules.findings.workspace import MISSING_TARGET
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Report, RuleTag, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import FILES
@@ -77,6 +78,8 @@ def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> I
     has_variables = any(content.placement.destination.variables is not None for content in contents)
     for finding in found:
         is_open = has_variables and ("${" in finding.message or RuleTag.OPEN_VALUE in finding.tags)
+        # Of a cluster without a name nobody knows the namespaces.
+        is_open |= finding.code == MISSING_TARGET.code and not cluster.part.cluster.names
         if RuleTag.OF_REPOSITORY in finding.tags or is_open or _is_merged_by_server(finding, contents):
             continue
         # A second group would stop the namespace.
