@@ -244,7 +244,7 @@ class Subscription(NamedTuple):
     itself; `condition_types` are those of the conditions that it has in the workspace, whose order stays;
     `deprecations` the types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that
     one which is not there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the
-    condition CatalogSourcesUnhealthy that it has in the workspace.
+    condition CatalogSourcesUnhealthy that it has in the workspace. `misses_plan`: it says that its plan is missing.
     """
 
     object: KubernetesObject
@@ -264,6 +264,7 @@ class Subscription(NamedTuple):
     had_catalog: bool = False
     health: tuple[Mapping[str, Any], ...] = ()
     unhealthy: Mapping[str, Any] | None = None
+    misses_plan: bool = False
 
     @property
     def name(self) -> NamespacedName:

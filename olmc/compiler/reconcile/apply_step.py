@@ -150,8 +150,45 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
         return _with_csv(cluster, step, target)
     if step.kind == CRD_KIND:
         return _with_crd(cluster, step, target)
+    problem = missing_owner(cluster, step, target)
+    if problem:
+        raise StepError(problem)
     # OLM goes by the kind alone: an example.com Secret becomes a core one, or fails as one (observed-22).
     return _with_core(cluster, step, target) if step.kind in CORE_KINDS else _with_optional(cluster, step, target)
+
+
+_FOR_OWNERS = {
+    "Secret": "secret",
+    "Service": "service:",
+    "ConfigMap": "configmap:",
+    "ServiceAccount": "service account:",
+    "Role": "role",
+    "RoleBinding": "rolebinding",
+}
+
+
+def missing_owner(cluster: Cluster, step: Step, target: StepTarget) -> str:
+    """OLM's error if a CSV that owns the object of a step does not exist, "" if all do or none is asked for: it looks
+    them up with its own rights before it writes (R-CAT-712)."""
+    is_core = step.kind in CORE_KINDS
+    if (is_core and step.kind not in _FOR_OWNERS) or step.kind not in cluster.profile.bundle_kinds:
+        return ""
+    if not is_core and step.kind in (CSV_KIND, CRD_KIND, "Subscription"):
+        return ""
+    names = [str(ref.get("name")) for ref in owner_references(step.object) if ref.get("kind") == CSV_KIND]
+    if is_core and step.kind in _OWNED:
+        names.append(step.resolving)
+    elif not is_core:
+        # OLM asks for the owners of what has a namespace, once it knows that the cluster serves the kind (R-CAT-716).
+        if not mapper_of(cluster, target.options).mapping(step.gvk.group_kind).namespaced:
+            return ""
+        names.append(step.resolving)
+    gone = next((name for name in names if not cluster.has_csv(NamespacedName(target.namespace, name))), "")
+    if not gone or (not is_core and unserved(cluster, step, target)):
+        return ""
+    what = _FOR_OWNERS.get(step.kind, "unstructured object:")
+    problem = f'clusterserviceversions.{OLM_GROUP} "{gone}" not found'
+    return f"error generating ownerrefs for {what} {step.name}: {problem}"
 
 
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:

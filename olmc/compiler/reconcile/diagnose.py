@@ -116,7 +116,7 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
                     yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
         if len(groups) == 1 and cluster.subscriptions.within(namespace):
-            yield from _bad_duration(groups[0])
+            yield from _bad_duration(groups[0], cluster)
     yield from (finding for finding, _ in several_groups(cluster))
 
 
@@ -134,10 +134,18 @@ def several_groups(cluster: Cluster) -> Iterator[tuple[Diagnostic, Sequence[Oper
             yield finding, groups
 
 
-def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
-    from olmc.compiler.resolver.rounds import unreadable_duration  # without Subscriptions nothing asks the resolver
+def _bad_duration(group: OperatorGroup, cluster: Cluster) -> Iterator[Diagnostic]:
+    from olmc.compiler.resolver.rounds import (  # without Subscriptions nothing asks the resolver
+        UNPACK_TIMEOUT,
+        unpacks_too_briefly,
+        unreadable_duration,
+    )
 
     key, problem = unreadable_duration(group)
+    failures = (s.unpack_failure for s in cluster.subscriptions.within(group.namespace).values())
+    if not problem and unpacks_too_briefly(group) and any(failures):
+        key, given = UNPACK_TIMEOUT, group.annotations[UNPACK_TIMEOUT]
+        problem = f"the annotation {key}: {given} is less than a second, so that no image is unpacked in time"
     if problem:
         place = at(group.source, "metadata", "annotations", key)
         yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
@@ -355,7 +363,7 @@ def _without_token(member: CsvState, group: OperatorGroup, cluster: Cluster, opt
         csv=member.csv.name,
         namespace=group.namespace,
         phase=member.phase,
-        problem=missing_token(group, cluster.objects, options.kube_version, cluster.profile),
+        problem=missing_token(group.namespace, group.account, cluster.objects, options.kube_version, cluster.profile),
         account=group.account,
     )
 

@@ -275,6 +275,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         unpacking_message=conditions.get("BundleUnpacking", ("", ""))[1],
         unpack_failure=conditions.get("BundleUnpackFailed"),
         condition_types=tuple(conditions),
+        misses_plan="InstallPlanMissing" in conditions,
         deprecations=tuple((kind, message) for kind, (_, message) in conditions.items() if kind.endswith("Deprecated")),
         had_catalog=subscription.catalog in seen_catalogs(obj),
         health=tuple(mappings(status.get("catalogHealth"))),

@@ -11,10 +11,18 @@ from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.naming import CORE_KINDS, CSV_API
-from olmc.compiler.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
+from olmc.compiler.reconcile.apply_step import (
+    CREATING,
+    CREATING_OTHER,
+    StepTarget,
+    apply_step,
+    mapper_of,
+    missing_owner,
+    unserved,
+)
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.install_strategy import missing_token
-from olmc.compiler.reconcile.operator_groups import no_group, with_targets
+from olmc.compiler.reconcile.operator_groups import account_exists, no_group, with_targets
 from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, content_of, csv_object
 from olmc.k8s.api.rbac_access import access, access_refusal, escalation_refusal
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping
@@ -62,22 +70,18 @@ class _PlanStop(NamedTuple):
 
 def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
-    group = _managing_group(cluster, plan.namespace, options)
-    if isinstance(group, str):
-        return _add(cluster, plan._replace(condition=("False", UNMANAGED, group), cause=PlanFault.UNMANAGED))
-    # The plan names the account also while it waits for approval (R-CAT-604).
-    plan = plan._replace(account=_account(group))
+    plan = _looked_at(cluster, plan, options)
     cluster = _add(cluster, plan)
-    if not plan.approved:
+    if plan.cause is PlanFault.UNMANAGED or not plan.approved:
         return cluster
-    problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
+    problem = _missing_client(cluster, plan, options)
     if problem:
         return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     before = cluster
-    cluster, stop = _run(cluster, plan, group, options)
+    cluster, stop = _run(cluster, plan, options)
     if plan.runs_twice:
         plan = plan._replace(written=stop.step if stop is not None else len(plan.steps))
-        stop = _second_stop(before, cluster, plan, group, options) or stop
+        stop = _second_stop(before, cluster, plan, options) or stop
     if stop is None:
         complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
         return _add(cluster, complete)
@@ -89,6 +93,29 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     return _add(cluster, _fail(plan, stop))
 
 
+def _looked_at(cluster: Cluster, plan: InstallPlan, options: Options) -> InstallPlan:
+    """A plan as OLM goes on with it, or waits for its approval: with the account of the namespace's group, or with the
+    reason why there is no group to act for (R-CAT-604)."""
+    group = _managing_group(cluster, plan.namespace, options)
+    if isinstance(group, str):
+        return plan._replace(condition=("False", UNMANAGED, group), cause=PlanFault.UNMANAGED)
+    # OLM empties the condition that a group was missing and never takes it back, nor the account of a former group.
+    condition = ("False", "Unknown", "") if plan.condition and plan.condition[1] == UNMANAGED else plan.condition
+    return plan._replace(account=_account(group) or plan.account, condition=condition, cause=None)
+
+
+def _missing_client(cluster: Cluster, plan: InstallPlan, options: Options) -> str:
+    """Why OLM can't act as the account of a plan, in its words; "" if it can, or need not."""
+    account = _account_name(plan)
+    if account and not account_exists(cluster.objects, plan.namespace, account):
+        return f'serviceaccounts "{account}" not found'
+    return missing_token(plan.namespace, account, cluster.objects, options.kube_version, cluster.profile)
+
+
+def _account_name(plan: InstallPlan) -> str:
+    return plan.account["name"] if plan.account else ""
+
+
 def _fail(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
     condition = ("False", "InstallComponentFailed", stop.problem)
     return plan._replace(
@@ -98,18 +125,34 @@ def _fail(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
 
 def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
     """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
-    ready = [
+    given = [
         plan
         for plan in sorted(cluster.plans.values(), key=lambda plan: (plan.namespace, plan.generation))
-        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or _goes_on(plan, options))
+        if plan.given is not None
     ]
+    ready = [plan for plan in given if plan.steps and (plan.phase == INSTALLING or _goes_on(plan, options))]
     for plan in ready:
         phase = INSTALLING if plan.phase == FAILED else plan.phase
-        begun = plan._replace(approved=True, resumed=True, phase=phase, message="", condition=None, cause=None)
-        cluster = with_plan(cluster, begun, options)
+        cluster = with_plan(cluster, plan._replace(approved=True, resumed=True, phase=phase), options)
+    for plan in given:
+        if plan.phase == WAITING and plan not in ready and plan not in cluster.approved and is_heeded(plan):
+            cluster = _add(cluster, _waiting(plan, _looked_at(cluster, plan, options)))
     # Running replaced them in the cluster, where they are as far as they got.
     names = {namespaced_name(plan) for plan in ready}
     return cluster, tuple(plan for name, plan in cluster.plans.items() if name in names)
+
+
+def _waiting(before: InstallPlan, after: InstallPlan) -> InstallPlan:
+    """A given plan that waits for its approval, with its condition and its account in its object."""
+    status = {**status_of(after.given or {})}
+    if after.account != before.account:
+        status["attenuatedServiceAccountRef"] = after.account
+    if after.condition and after.condition != before.condition:
+        state, reason, message = after.condition
+        others = [item for item in mappings(status.get("conditions")) if item.get("type") != "Installed"]
+        text = {"message": message} if message else {}
+        status["conditions"] = [*others, {"type": "Installed", "status": state, "reason": reason, **text}]
+    return after._replace(given={**(after.given or {}), "status": status})
 
 
 def _goes_on(plan: InstallPlan, options: Options) -> bool:
@@ -153,13 +196,11 @@ def _account(group: OperatorGroup) -> dict[str, str] | None:
     return reference if group.account else None
 
 
-def _run(
-    cluster: Cluster, plan: InstallPlan, group: OperatorGroup, options: Options
-) -> tuple[Cluster, _PlanStop | None]:
+def _run(cluster: Cluster, plan: InstallPlan, options: Options) -> tuple[Cluster, _PlanStop | None]:
     """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
     target = StepTarget(plan.namespace, plan.name, options)
     for at, step in enumerate(plan.steps[plan.executed :], plan.executed):
-        forbidden = _forbidden(cluster, step, target, group)
+        forbidden = _forbidden(cluster, step, target, _account_name(plan))
         if forbidden:
             return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         try:
@@ -167,21 +208,19 @@ def _run(
         except StepError as error:
             return cluster, _PlanStop(at, str(error), error.cause, error.keys)
         # Escalation shows only in the object as it would be stored; if there is any, nothing is.
-        forbidden = _escalation(cluster, after, step, group)
+        forbidden = _escalation(cluster, after, step, _subject(plan))
         if forbidden:
             return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         cluster = after
     return cluster, None
 
 
-def _second_stop(
-    before: Cluster, after: Cluster, plan: InstallPlan, group: OperatorGroup, options: Options
-) -> _PlanStop | None:
+def _second_stop(before: Cluster, after: Cluster, plan: InstallPlan, options: Options) -> _PlanStop | None:
     """Where the second run of a plan stops before the first one did (R-CAT-700): at what it finds by then and may not
     update, or at resources that do not fit the versions that a CRD serves by then."""
     target = StepTarget(plan.namespace, plan.name, options)
     for at, step in enumerate(plan.steps[plan.executed : plan.written], plan.executed):
-        forbidden = _forbidden(after, step, target, group)
+        forbidden = _forbidden(after, step, target, _account_name(plan))
         if forbidden:
             return _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         # Resources of a CRD that the plan brings come later.
@@ -202,24 +241,25 @@ def _rest_mapping(cluster: Cluster, step: Step, options: Options) -> RestMapping
     return BUILTIN.mapping(GroupKind(group, step.kind))
 
 
-def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: OperatorGroup) -> str:
-    """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
+def _forbidden(cluster: Cluster, step: Step, target: StepTarget, account: str) -> str:
+    """The API server's refusal when the plan's service account lacks the right for a step (D23); CRDs are always
     written with OLM's own rights (R-CAT-720)."""
-    if not group.account or step.kind == CRD_KIND:
+    if not account or step.kind == CRD_KIND or missing_owner(cluster, step, target):
         return ""
+    subject = Subject(ACCOUNT, target.namespace, account)
     # OLM looks for such kinds before it writes, so no right is missing yet when it gives up.
     if step.kind not in CREATING and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
         return ""
     kind = _rest_mapping(cluster, step, target.options)
-    scope = group.namespace if kind.namespaced else ""
+    scope = target.namespace if kind.namespaced else ""
     granted, doing = access(cluster.objects), CREATING.get(step.kind, CREATING_OTHER)
-    refusal = access_refusal(granted, _subject(group), Request("create", kind.group, kind.plural), scope)
+    refusal = access_refusal(granted, subject, Request("create", kind.group, kind.plural), scope)
     if refusal:
         return f"error {doing} {step.name}: {refusal}"
     existing = cluster.objects.get(ObjectKey(kind.group, step.kind, scope, step.name))
     for verb, doing in _updating(step, existing) if existing is not None else ():
         request = Request(verb, kind.group, kind.plural, step.name)
-        refusal = access_refusal(granted, _subject(group), request, scope)
+        refusal = access_refusal(granted, subject, request, scope)
         if refusal:
             return f"error {doing} {step.name}: {refusal}"
     return ""
@@ -242,19 +282,21 @@ def _updating(step: Step, existing: Rendered) -> Iterator[tuple[str, str]]:
         yield "patch", updating
 
 
-def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGroup) -> str:
+def _escalation(before: Cluster, after: Cluster, step: Step, subject: Subject | None) -> str:
     """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
-    scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
+    if subject is None:
+        return ""
+    scope = subject.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
     key = ObjectKey(RBAC, step.kind, scope, step.name)
-    if not group.account or key not in after.objects or key in before.objects:
+    if key not in after.objects or key in before.objects:
         return ""
     role = after.objects[key].object
-    refusal = escalation_refusal(access(before.objects), _subject(group), key, role, before.objects)
+    refusal = escalation_refusal(access(before.objects), subject, key, role, before.objects)
     return f"error {CREATING[step.kind]} {step.name}: {refusal}" if refusal else ""
 
 
-def _subject(group: OperatorGroup) -> Subject:
-    return Subject(ACCOUNT, group.namespace, group.account)
+def _subject(plan: InstallPlan) -> Subject | None:
+    return Subject(ACCOUNT, plan.namespace, _account_name(plan)) if plan.account else None
 
 
 WAITING, INSTALLING, FAILED = APPROVAL, "Installing", "Failed"
@@ -288,6 +330,7 @@ def plan_of(obj: KubernetesObject) -> InstallPlan:
         message=as_text(status.get("message")),
         condition=condition,
         given=obj,
+        account=mapping(status.get("attenuatedServiceAccountRef")) or None,
         cause=PlanFault.UNMANAGED if condition and condition[1] == UNMANAGED else None,
     )
 

@@ -52,15 +52,14 @@ _WITHOUT_SECRETS = 24
 
 
 def missing_token(
-    group: OperatorGroup, objects: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
+    namespace: str, account: str, objects: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
 ) -> str:
     """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
-    account = group.account
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
         return ""
-    if any(_is_token(rendered.object, group.namespace, account) for rendered in objects.values()):
+    if any(_is_token(rendered.object, namespace, account) for rendered in objects.values()):
         return ""
-    return f"the service account does not have any API secret sa={group.namespace}/{account}"
+    return f"the service account does not have any API secret sa={namespace}/{account}"
 
 
 def _is_token(obj: KubernetesObject, namespace: str, account: str) -> bool:

@@ -266,7 +266,7 @@ def _through_phases(
     foreign = frozenset(n for n, api in served.items() if not any(_may_take_from(o, csv, members) for o in api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
-    if missing_token(group, cluster.objects, options.kube_version, cluster.profile):
+    if missing_token(group.namespace, group.account, cluster.objects, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
         home = csv.namespace

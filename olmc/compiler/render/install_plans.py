@@ -175,7 +175,7 @@ def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[st
     """R-CAT-652; a Subscription goes on naming a plan that was collected since, and says that it is missing."""
     plans = context.cluster.kept_plans(s.name.namespace)
     plan = next((plan for plan in plans if plan.name == s.plan), None)
-    if plan is None and s.plan:
+    if plan is None and s.plan and s.misses_plan:
         yield {"type": "InstallPlanMissing", "status": "True", "reason": "ReferencedInstallPlanNotFound"}
     if plan is None or plan.phase == "Complete":
         return

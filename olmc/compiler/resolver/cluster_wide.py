@@ -45,6 +45,7 @@ from olmc.compiler.resolver.rounds import (
     resolve_request_of,
     resolve_with_lock,
     visible_catalog,
+    without_missing_plan,
 )
 from olmc.compiler.resolver.snapshot import (
     EXISTING,
@@ -254,7 +255,8 @@ def _resolve_descoped(workspace: Workspace, cluster: Cluster, namespace: str, op
 
     Each round makes the plan of one component; the next round makes that of the next.
     """
-    refreshed_all = {name: refresh_status(s, cluster) for name, s in sorted(cluster.subscriptions.items())}
+    known = {name: without_missing_plan(s, cluster) for name, s in sorted(cluster.subscriptions.items())}
+    refreshed_all = {name: refresh_status(s, cluster) for name, s in known.items()}
     descoped = {name: s for name, s in refreshed_all.items() if _is_descoped(workspace, cluster, s)}
     done = _apart(workspace, cluster, namespace, refreshed_all, descoped, options)
     return done._replace(descoped=frozenset(name for name in descoped if name.namespace == namespace))

@@ -49,10 +49,8 @@ from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
 # What a namespace asks of the resolver, with the state that it is asked in (R-CAT-310, R-CAT-500 … R-CAT-514).
 
-_DURATIONS = (
-    ("timeout", "operatorframework.io/bundle-unpack-timeout"),
-    ("retry", "operatorframework.io/bundle-unpack-min-retry-interval"),
-)
+UNPACK_TIMEOUT = "operatorframework.io/bundle-unpack-timeout"
+_DURATIONS = (("timeout", UNPACK_TIMEOUT), ("retry", "operatorframework.io/bundle-unpack-min-retry-interval"))
 
 
 def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
@@ -70,8 +68,15 @@ def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
 
 def _unpacks_endlessly(group: OperatorGroup) -> bool:
     """Whether a group takes the deadline from the Jobs that unpack its bundles (R-CAT-654)."""
-    timeout = str(group.annotations.get(_DURATIONS[0][1], "-1s"))
+    timeout = str(group.annotations.get(UNPACK_TIMEOUT, "-1s"))
     return not duration_problem(timeout) and seconds(timeout) == 0
+
+
+def unpacks_too_briefly(group: OperatorGroup) -> bool:
+    """Whether the Jobs that unpack the bundles of a group fail at once: OLM cuts a timeout below a second to 0, which
+    is no time at all (R-CAT-654)."""
+    timeout = str(group.annotations.get(UNPACK_TIMEOUT, "-1s"))
+    return not duration_problem(timeout) and 0 < seconds(timeout) < 1
 
 
 class UnreadablePropertiesError(ValueError):
@@ -196,11 +201,13 @@ class ResolutionRound(NamedTuple):
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
     subscriptions = {
-        name: refresh_status(s, cluster) for name, s in sorted(cluster.subscriptions.within(namespace).items())
+        name: without_missing_plan(s, cluster) for name, s in sorted(cluster.subscriptions.within(namespace).items())
     }
     groups = cluster.groups_in(namespace)
+    # R-CAT-501: which no Subscription tells. Nor does OLM look for their CSVs (R-CAT-505).
     if not subscriptions or len(groups) != 1 or any(unreadable_duration(groups[0])):
-        return ResolutionRound(subscriptions)  # R-CAT-501: which no Subscription tells
+        return ResolutionRound(subscriptions)
+    subscriptions = {name: refresh_status(s, cluster) for name, s in subscriptions.items()}
     # A plan that waits, or that failed, keeps the namespace from being resolved; but only until some Subscription of it
     # has no plan to wait for (R-CAT-506).
     if all(s.plan and s.state == "UpgradePending" for s in subscriptions.values()):
@@ -236,6 +243,25 @@ def resolve_with_lock(
     return resolve_request, resolve(resolve_request)
 
 
+def _plan_of(s: Subscription, cluster: Cluster) -> InstallPlan | None:
+    return next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
+
+
+_OF_PLANS = frozenset({"InstallPlanPending", "InstallPlanFailed"})
+
+
+def without_missing_plan(s: Subscription, cluster: Cluster) -> Subscription:
+    """A Subscription whose plan is gone (R-CAT-652): one that waited for the plan is resolved again, any other one says
+    that the plan is missing. OLM writes neither where no condition of the Subscription would change."""
+    if not s.plan or s.misses_plan or _plan_of(s, cluster) is not None:
+        return s
+    if s.state != "UpgradePending":
+        return s._replace(misses_plan=True)
+    collected = cluster.plans.get(NamespacedName(s.name.namespace, s.plan))
+    waited = not _OF_PLANS.isdisjoint(s.condition_types) or (collected is not None and collected.phase != "Complete")
+    return s._replace(plan="", current="", state="") if waited else s
+
+
 def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription:
     """The status of a Subscription before resolving (R-CAT-505)."""
     s = subscription
@@ -247,9 +273,7 @@ def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription
         return s
     if cluster.has_csv(NamespacedName(s.name.namespace, s.current)):
         return s._replace(state="AtLatestKnown", installed=s.current)
-    plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
-    if s.plan and plan is None:
-        return s._replace(plan="", current="", state="")  # R-CAT-652: the plan that was pending is gone
+    plan = _plan_of(s, cluster)
     failed = plan is not None and plan.phase == "Failed" and fails_forward(cluster, s.name.namespace)
     return s._replace(state="UpgradeFailed" if failed else "UpgradePending")
 
@@ -288,7 +312,9 @@ def make_plan(
     }
     steps, lookups, unreadable = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     missing = tuple(selection.candidate for selection in intent.installs if contents[selection.candidate.name] is None)
-    if unreadable or missing:
+    is_hurried = any(map(unpacks_too_briefly, cluster.groups_in(namespace)))
+    is_hurried = is_hurried and any(content is None or not content.inline for content in contents.values())
+    if unreadable or missing or is_hurried:
         stop = _stop(namespace, intent.installs, {c.name for c in missing}, unreadable, workspace.without_csv, cluster)
         # A bundle without a CSV has its own finding.
         lacking = tuple(candidate for candidate in missing if candidate.image not in workspace.without_csv)
@@ -369,7 +395,12 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
     unpacking = bool(plan.lookups)
     types = cluster.subscriptions[s.name].condition_types if unpacking else s.condition_types
     return s._replace(
-        plan=plan.name, generation=plan.generation, state="UpgradePending", unpacking=unpacking, condition_types=types
+        plan=plan.name,
+        generation=plan.generation,
+        state="UpgradePending",
+        unpacking=unpacking,
+        condition_types=types,
+        misses_plan=False,
     )
 
 
@@ -397,6 +428,8 @@ def _stop(
     for error in errors:
         if error.content.inline:
             return _Stop("ResolutionFailed", PREVENTED, f"failed to turn bundle into steps: {error.text}")
+    if any(map(unpacks_too_briefly, cluster.groups_in(namespace))):
+        return _Stop(UNPACK_FAILED, UNPACK_FAILED, _job_failure(cluster.profile, *_TOO_LATE))
     for error in errors:
         if error.fatal:
             return _Stop(UNPACK_FAILED, "ErrorPreventedUnpacking", error.text)
