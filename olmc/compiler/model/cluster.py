@@ -195,7 +195,7 @@ class InstallPlan(NamedTuple):
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
     of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
     keys that lead to the mistake in the object of the step that failed; `cause`: why it is not carried out to its end,
-    where more is known than the message.
+    where more is known than the message. `lost`: the first step whose content went with its catalog, and OLM's error.
     """
 
     namespace: str
@@ -217,6 +217,7 @@ class InstallPlan(NamedTuple):
     fault: tuple[str | int, ...] = ()
     cause: Cause | None = None
     written: int = 0
+    lost: tuple[int, str] | None = None
 
     @property
     def runs_twice(self) -> bool:
@@ -315,6 +316,15 @@ def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
     health = mappings(mapping(subscription.get("status")).get("catalogHealth"))
     refs = (mapping(item.get("catalogSourceRef")) for item in health)
     return frozenset(CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs)
+
+
+def misses_catalog(subscription: KubernetesObject) -> bool:
+    """Whether a Subscription says that its catalog is missing, or that there is none at all (R-CAT-651)."""
+    spec = spec_of(subscription)
+    missing = f"targeted catalogsource {spec.get('sourceNamespace')}/{spec.get('source')} missing"
+    conditions = mappings(mapping(subscription.get("status")).get("conditions"))
+    unhealthy = (item for item in conditions if item.get("type") == "CatalogSourcesUnhealthy")
+    return any(item.get("reason") == "NoCatalogSourcesFound" or item.get("message") == missing for item in unhealthy)
 
 
 class StrategyProgress(NamedTuple):

@@ -200,6 +200,9 @@ def _run(cluster: Cluster, plan: InstallPlan, options: Options) -> tuple[Cluster
     """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
     target = StepTarget(plan.namespace, plan.name, options)
     for at, step in enumerate(plan.steps[plan.executed :], plan.executed):
+        # OLM reads the content of each step again, also of one that it has carried out.
+        if plan.lost is not None and plan.lost[0] <= at:
+            return cluster, _PlanStop(at, plan.lost[1])
         forbidden = _forbidden(cluster, step, target, _account_name(plan))
         if forbidden:
             return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
@@ -380,7 +383,27 @@ def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> In
         return plan
     statuses = [status for _, status in _entries(plan)]
     executed = next((at for at, status in enumerate(statuses) if status not in _WRITTEN), len(statuses))
-    return plan._replace(steps=steps, executed=executed)
+    return plan._replace(steps=steps, executed=executed, lost=_lost_content(plan, cluster))
+
+
+def _lost_content(plan: InstallPlan, cluster: Cluster) -> tuple[int, str] | None:
+    """The first step of a given plan whose unpacked content went with its CatalogSource, which owned the ConfigMap with
+    it, and OLM's error (R-CAT-617)."""
+    subscriptions = cluster.subscriptions.within(plan.namespace).values()
+    refs = [mapping(item.get("catalogSourceRef")) for s in subscriptions for item in s.health]
+    seen = {CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs}
+    gone = {*seen, *(s.catalog for s in subscriptions if s.had_catalog)} - cluster.catalogs.keys()
+    for at, item in enumerate(_items(plan)):
+        manifest = _manifest(mapping(item.get("resource")))
+        ref = [as_text(manifest.get(key)) for key in _REFERENCE]
+        if ref[0] == "ConfigMap" and CatalogKey(ref[4], ref[3]) in gone:
+            found = f"error finding unpacked bundle configmap for ref {{{' '.join(ref)}}}"
+            return at, f'{found}: configmap "{ref[1]}" not found'
+    return None
+
+
+_REFERENCE = ("kind", "name", "namespace", "catalogSourceName", "catalogSourceNamespace", "replaces", "properties")
+"""The keys of a reference to unpacked content, in OLM's order (R-CAT-615)."""
 
 
 def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:

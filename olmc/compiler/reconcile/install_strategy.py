@@ -251,16 +251,25 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
     for name in serving_deployments(csv) if profile.cert_naming["per"] == "deployment" else ():
         service = f'"{name}-service"'
         prefix = f"Service {service} is invalid: "
+        duplicates = _duplicate_ports(csv, name)
+        if duplicates:
+            text = duplicates[0] if len(duplicates) == 1 else "\n  ".join(("errors:", *duplicates))
+            yield f"failed to create typed patch object ({csv.namespace}/{name}-service; /v1, Kind=Service): {text}"
         if "." in name:
             yield f"{prefix}metadata.name: Invalid value: {service}: must not contain dots"
         if len(name) + len("-service") > 63:
             yield f"{prefix}metadata.name: Invalid value: {service}: must be no more than 63 characters"
-        ports: dict[int, object] = {}
-        for item in serving_descriptions(csv):
-            target = item.target_port or item.port
-            # Ports are named after their number, so a second target makes a second port of one name (R-CERT-2).
-            if item.deployment == name and ports.setdefault(item.port, target) != target:
-                yield f'{prefix}spec.ports[1].name: Duplicate value: "{item.port}"'
+
+
+def _duplicate_ports(csv: Csv, deployment: str) -> list[str]:
+    """What server-side apply says of the ports in front of a Deployment that have one number and several targets."""
+    known: dict[int, set[object]] = {}
+    for item in serving_descriptions(csv):
+        if item.deployment == deployment:
+            known.setdefault(item.port, set()).add(item.target_port or item.port)
+    # The number and the protocol tell the ports of a Service apart, so that a second target is a duplicate (R-CERT-2).
+    text = '.spec.ports: duplicate entries for key [port={},protocol="TCP"]'
+    return [text.format(port) for port, targets in known.items() for _ in range(len(targets) - 1)]
 
 
 def _fail(text: str, installation: StrategyProgress | None) -> InstallOutcome:
