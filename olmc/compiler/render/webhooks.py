@@ -11,6 +11,7 @@ from olmc.compiler.model.operators import CONVERSION, APIServiceDescription, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import (
+    ALONGSIDE,
     cleanup_status,
     deep_hash,
     group_annotations,
@@ -41,6 +42,7 @@ from olmc.k8s.objects import (
     Origin,
     Provenance,
     Rendered,
+    annotations_of,
     apiservice_key,
     crd_key,
     labels_of,
@@ -306,7 +308,7 @@ def _entry(
     profile: Profile, member: CsvState, selector: Mapping[str, Any] | None, item: WebhookDescription
 ) -> dict[str, Any]:
     """R-WH-4."""
-    client: dict[str, Any] = {"service": _client_service(profile, member, item)}
+    client: dict[str, Any] = {"service": _client_service(profile, member.csv.namespace, item)}
     if item.deployment in serving_deployments(member.csv):
         client["caBundle"] = ""
     entry: dict[str, Any] = {"name": item.name, "clientConfig": client}
@@ -324,10 +326,10 @@ def _entry(
     return entry
 
 
-def _client_service(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
+def _client_service(profile: Profile, namespace: str, item: WebhookDescription) -> dict[str, Any]:
     """Dots of the Deployment's name become dashes here, though its Service keeps them (R-WH-4, Q-9)."""
     deployment = item.deployment.replace(".", "-")
-    service: dict[str, Any] = {"namespace": member.csv.namespace, "name": serving_names(profile, deployment)["service"]}
+    service: dict[str, Any] = {"namespace": namespace, "name": serving_names(profile, deployment)["service"]}
     if item.object.get("webhookPath"):
         service["path"] = item.object["webhookPath"]
     return service if profile.webhook_admission == "no port" else {**service, "port": item.port}
@@ -377,6 +379,7 @@ def _stored_crd(crd: KubernetesObject) -> KubernetesObject:
 
 def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
+    yield from _former_conversions(context)
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(context.installed())):
         progress = member.progress
@@ -388,13 +391,24 @@ def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, 
             for name in item.converted_crds[: None if is_whole else progress.conversions]:
                 key = crd_key(name)
                 if item.type == CONVERSION:
-                    yield key, _conversion(context.profile, member, item)
+                    yield key, _conversion(context.profile, member.csv.namespace, item)
                 elif key in context.cluster.objects:
                     yield from _redirect(context, member, item, key)
 
 
-def _conversion(profile: Profile, member: CsvState, item: WebhookDescription) -> dict[str, Any]:
-    service = _client_service(profile, member, item)
+def _former_conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
+    """The conversion of CRDs that no later version ships: OLM takes back none of a CSV that was replaced (R-WH-8)."""
+    for csv in context.cluster.retired:
+        for item in csv.webhooks:
+            for name in item.converted_crds if item.type == CONVERSION else ():
+                stored = context.cluster.objects.get(crd_key(name))
+                installers = annotations_of(stored.object).items() if stored is not None else ()
+                if any(key.startswith(ALONGSIDE) and value == str(namespaced_name(csv)) for key, value in installers):
+                    yield crd_key(name), _conversion(context.profile, csv.namespace, item)
+
+
+def _conversion(profile: Profile, namespace: str, item: WebhookDescription) -> dict[str, Any]:
+    service = _client_service(profile, namespace, item)
     service = {**service, "path": service.get("path") or "/"}
     webhook = {
         "clientConfig": {"service": service, "caBundle": ""},
@@ -410,7 +424,8 @@ def _redirect(
     crd = Crd(context.cluster.objects[key].object)
     if crd.conversion.get("strategy") == "Webhook":
         # Only the Service is OLM's; path and port are as the CRD has them.
-        ours = {name: _client_service(context.profile, member, item)[name] for name in ("namespace", "name")}
+        client_service = _client_service(context.profile, member.csv.namespace, item)
+        ours = {name: client_service[name] for name in ("namespace", "name")}
         service = {**mapping(crd.client_config.get("service")), **ours}
         client = {**crd.client_config, "service": service, "caBundle": ""}
         yield key, {**crd.conversion, "webhook": {**mapping(crd.conversion.get("webhook")), "clientConfig": client}}
