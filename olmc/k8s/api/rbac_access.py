@@ -107,10 +107,13 @@ def chained(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
     return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
-def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Roles:
-    """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
+def collect_roles(
+    objects: Iterable[tuple[ObjectKey, KubernetesObject]], decoded: Mapping[ObjectKey, Role] | None = None
+) -> Roles:
+    """The roles among objects and those that are `decoded`; `cluster-admin` is there without being among them
+    (R-PERM-5)."""
     # The API server puts it there whenever it starts, so hardly any workspace has it.
-    by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
+    by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ()), **(decoded or {})}
     decode, selectors = rules_decoder(), _once_for_each(decode_selectors)
     for key, obj in objects:
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):

@@ -335,6 +335,8 @@ def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
     # Whatever kinds are not compared, who may do what is.
     everything = (*sides.kept_old, *old.excluded), (*sides.kept_new, *new.excluded)
     ours, theirs = without_common(*everything, before, after, sides.names)
+    if not (ours or theirs):
+        return
     # What a Role can't give depends on the CRDs.
     ours, theirs = [*ours, *_crds(sides.kept_old)], [*theirs, *_crds(sides.kept_new)]
     rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), sides.names)

@@ -374,7 +374,8 @@ def derived_rights(
         if key.group == RBAC and key not in manifests
         and (_is_of_api(key, obj, owned) or _is_of_condition(key, obj, owners) or _is_of_secret(key, obj, certificates))
     ]  # fmt: skip
-    return DerivedRights(with_new_names(access(of_olm, owners), names.renamed), crds)
+    rights = access(of_olm, owners) if of_olm else SideAccess({}, {}, {})
+    return DerivedRights(with_new_names(rights, names.renamed), crds)
 
 
 def _is_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, islice, product
 from typing import Any, Literal
 
@@ -465,6 +465,7 @@ def _within_limit(gains: Iterable[_Gain]) -> Iterator[tuple[ScopedSubject, tuple
         yield holder, rules, None if number in whole else levels[number]
 
 
+@lru_cache(maxsize=1_024)
 def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
     """What rules allow that those which are known don't, in as few as it takes."""
     index = RuleIndex.of(known)

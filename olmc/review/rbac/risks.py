@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 
 from olmc.k8s.api.rbac import NAMELESS_VERBS, resource_matches, value_matches
 from olmc.k8s.lean import NamedTuple
@@ -270,6 +271,7 @@ def gravest_first(values: Sequence[str], level: Callable[[str], Level], most: in
     return values if len(values) <= most else sorted(values, key=lambda value: -level(value))
 
 
+@lru_cache(maxsize=4_096)
 def risks_of(rule: PolicyRule, namespace: str | None) -> tuple[Risk, ...]:
     """The risks of a rule that holds in a namespace ("" for the whole cluster, None as in Grant), the gravest first.
 

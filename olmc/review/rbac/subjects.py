@@ -12,7 +12,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import csv_by_label, has_copy_label, operator_accounts
 from olmc.compiler.output.messages import not_found
 from olmc.k8s.api.rbac import decode_rules, normalize
-from olmc.k8s.api.rbac_access import RoleBinding, Roles, collect_roles, decode_binding, with_groups
+from olmc.k8s.api.rbac_access import Role, RoleBinding, Roles, collect_roles, decode_binding, decode_role, with_groups
 from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
 from olmc.k8s.api.restmapper import has_no_resource, resources_outside_namespaces
 from olmc.k8s.diagnostics import Location, Place
@@ -139,6 +139,11 @@ def builtin_roles() -> dict[ObjectKey, Rendered]:
     roles += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
     roles.append(_READER)
     return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in roles}
+
+
+@cache
+def _decoded_builtin_roles() -> Mapping[ObjectKey, Role]:
+    return {key: decode_role(role.object) for key, role in builtin_roles().items()}
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:
@@ -345,7 +350,9 @@ class _Sources(NamedTuple):
 
     @staticmethod
     def of(rendered: Mapping[ObjectKey, Rendered], crds: Sequence[Rendered]) -> _Sources:
-        roles = collect_roles((key, role.object) for key, role in rendered.items())
+        builtin = builtin_roles()
+        own = ((key, role.object) for key, role in rendered.items() if role is not builtin.get(key))
+        roles = collect_roles(own, _decoded_builtin_roles())
         # Copies of a role have the same tuple of rules.
         normalized = cache(
             lambda known: tuple(dict.fromkeys(part for rule in distinct[known] for part in normalize(rule)))
@@ -369,7 +376,7 @@ class _Sources(NamedTuple):
                 narrowed = (each._replace(rule=_in_namespaces(each.rule, outside())) for each in behind(found))
                 return tuple(each for each in narrowed if each.rule.resources)
             # What every cluster's `admin` may do is no news; what an operator adds to it is.
-            return tuple(each for each in behind(found) if each.provenance is not None)
+            return behind(tuple(source for source in found if _provenance(rendered[source]) is not None))
 
         def rules_of(role: ObjectKey, everywhere: bool) -> tuple[SourceRule, ...]:
             found = roles.sources(role)
