@@ -404,10 +404,10 @@ def test_another_commit_of_a_submodule_is_a_change(repository: Path) -> None:
         tree(repository, config_map, ("160000", "module", git("rev-parse", commit, cwd=repository)))
         for commit in commits
     )
-    assert olmc("diff", f"git:{old}:", f"git:{old}:").exit_code == 0
-    result = olmc("diff", f"git:{old}:", f"git:{new}:")
-    assert result.exit_code == 0
-    assert "~ left out on both sides, and another: what is in the submodule; which is another" in result.stdout
+    assert olmc("diff", f"git:{old}:", f"git:{old}:", "--exit-code").exit_code == 0
+    result = olmc("diff", f"git:{old}:", f"git:{new}:", "--fail-on", "risk")
+    assert result.exit_code == 1
+    assert "File/module: ~ another content: git puts a commit of another repository here" in result.stdout
 
 
 def test_a_blob_that_is_not_there(repository: Path) -> None:

@@ -591,7 +591,7 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack({".lfsconfig": "a"}, {".lfsconfig": "b"}, "another content: Git LFS"),
         Attack({".lfsconfig": "[lfs]\n"}, {".lfsconfig": "[lfs]\n\turl = b\n"}, "another content: Git LFS"),
     ],
-    "a submodule, and the content of a pointer": [
+    "the content of a pointer": [
         Attack(
             {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{old}\nsize 3\n"},
             {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{new}\nsize {size}\n"},
@@ -622,6 +622,7 @@ ELSEWHERE = {
     "values and locks beside a chart": "test_values_of_a_chart_that_is_compiled",
     "what a PolicyGenerator": "tests/load/test_policy_generators.py",
     "a symbolic link": "test_a_link_is_told",
+    "the commit of a submodule": "test_another_commit_of_a_submodule_is_told",
 }
 VARIANTS = [(key, number) for key, attacks in ATTACKS.items() for number in range(len(attacks))]
 
@@ -796,6 +797,49 @@ def test_a_link_out_of_the_repository_is_not_read(repository: Path, tmp_path: Pa
     git(repository, "commit", "-qm", "linked")
     (tmp_path / "secret.yaml").write_text("a: 2\n")
     assert risks("git:main", "clusters/prod") == []
+
+
+SUBMODULES = ("clusters/prod/module", "clusters/prod/a/b", "clusters/prod/.module")
+
+
+def with_submodule(repository: Path, path: str, commit: str) -> None:
+    """Put a submodule into the index as a pull request does; nothing of it is fetched."""
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit * 40},{path}")
+
+
+@pytest.mark.parametrize("path", SUBMODULES)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_another_commit_of_a_submodule_is_told(path: str, is_new: bool, repository: Path) -> None:
+    """In a checkout that lacks it, which olmc compares with a revision, as in one that has it."""
+    if not is_new:
+        with_submodule(repository, path, "a")
+        git(repository, "commit", "-qm", "module")
+    assert risks("git:main", "clusters/prod") == []
+    with_submodule(repository, path, "b")
+    name = os.path.relpath(path, "clusters/prod")
+    words = f"File/{name}: {'+ new' if is_new else '~ another content'}: git puts a commit of another repository here"
+    assert any(words in line for line in risks("git:main", "clusters/prod"))
+    plan = olmc("plan", "clusters/prod", "--from", "git:main", "--fail-on", "risk")
+    assert (plan.exit_code, words in unfolded(plan.stdout)) == (1, True), plan.stdout
+    fleet = olmc("fleet", "plan", "clusters/*", "--from", "git:main", "--fail-on", "risk", "--no-cache", "--jobs", "1")
+    assert fleet.exit_code == 1, fleet.stdout + fleet.stderr
+    git(repository, "commit", "-qm", "second")
+    assert any(words in line for line in risks("git:main~1:clusters/prod", "git:main:clusters/prod"))
+    assert risks("git:main", "clusters/prod") == []
+
+
+def test_a_submodule_that_is_fetched_is_compiled(repository: Path, tmp_path: Path) -> None:
+    """Its objects are compared; as long as its commit is the same, the submodule itself is not reported."""
+    write(tmp_path / "other", {"a.yaml": CONFIG_MAP})
+    git(tmp_path / "other", "init", "-q", "-b", "main")
+    git(tmp_path / "other", "add", "-A")
+    git(tmp_path / "other", "commit", "-qm", "first")
+    add = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "other"), "clusters/prod/module")
+    git(repository, *add)
+    git(repository, "commit", "-qm", "module")
+    assert risks("git:main", "clusters/prod") == []
+    write(repository, {"clusters/prod/module/a.yaml": BINDING})
+    assert any("critical: everything" in line for line in risks("git:main", "clusters/prod"))
 
 
 def test_a_plan_from_what_is_in_git_lfs_fails(repository: Path) -> None:

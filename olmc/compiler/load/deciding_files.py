@@ -36,6 +36,8 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 
 ATTRIBUTES_FILE = ".gitattributes"
+SUBMODULE_MARK = ".gitlink"
+"""A file in the folder of a submodule, with the name of its commit: olmc writes it where it writes a revision."""
 
 _MACRO = "[attr]"
 _BINARY = "binary"
@@ -296,7 +298,9 @@ DECIDING_FILES = (
                  "git takes submodules from where such a file says", True),
     DecidingFile("git", "`.lfsconfig`", _REPORTED, (".lfsconfig",),
                  "Git LFS takes contents from where such a file says", True),
-    DecidingFile("git", "a submodule, and the content of a pointer of Git LFS", _COMPARED),
+    DecidingFile("git", "the commit of a submodule, fetched or not", _REPORTED, (),
+                 "git puts a commit of another repository here"),
+    DecidingFile("git", "the content of a pointer of Git LFS", _COMPARED),
     DecidingFile("git", "a symbolic link", _REPORTED, (),
                  "Flux leaves out a link, and kubectl follows none to a folder"),
     DecidingFile("kubectl -R", "each file `.yaml`, `.yml` and `.json`, also in hidden folders", _COMPARED),
@@ -321,6 +325,7 @@ def _row(files: str) -> DecidingFile:
     return next(row for row in DECIDING_FILES if files in row.files)
 
 
+_SUBMODULE = _row("commit of a submodule")
 _SKIPPED, _LINK, _ATTRIBUTES = _row("skip-file-rendering"), _row("symbolic link"), _row("`.gitattributes`")
 _DEFAULTS, _BESIDE_CHART, _PROJECT = _row("default rules"), _row("locks beside"), _row("`bundle.Dockerfile`")
 _SOURCE, _OF_APPLICATION = _row("argocd-source"), (".argocd-source-", ".yaml")
@@ -358,11 +363,14 @@ class ToolFiles(NamedTuple):
     deciders: Deciders = Deciders({})
 
 
-def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str], known: ScannedFolder | None = None) -> ToolFiles:
+def tool_files(
+    root: Path, inputs: Inputs, texts: Mapping[str, str], known: ScannedFolder | None = None,
+    submodules: Mapping[str, str] = MappingProxyType({}),
+) -> ToolFiles:  # fmt: skip
     """The files in a folder on which the results of tools depend, and that olmc does not compile.
 
     `inputs` are what was compiled, `texts` the texts of manifests by their paths, as far as they are known,
-    and `known` an earlier scan of the folder.
+    and `known` an earlier scan of the folder. `submodules` are the commits of the index of git by folder.
     """
     tree = build_tree(root, known)
     unread = (path for path, is_link in tree.files.items() if path.endswith(SUFFIXES) and not is_link)
@@ -377,7 +385,8 @@ def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str], known: Scan
     start = f"{place}/" if place else ""
     libraries = (path.removeprefix(start) for path in jsonnet_libraries(objects))
     builds = build_files(tree._replace(libraries=tuple(libraries)), inputs)
-    return ToolFiles(builds, _deciders(tree, inputs, tuple(objects), texts, builds))
+    deciders = _deciders(tree, inputs, tuple(objects), texts, builds)
+    return ToolFiles(builds, _with_submodules(deciders, tree, submodules))
 
 
 def _place_in_repository(root: Path) -> str | None:
@@ -408,6 +417,18 @@ def _deciders(
             found[Decider(path, "", _LINK.effect)] = _target(root / path) + _content_elsewhere(root, path, home)
     found |= _attributes(tree, home, place or "", counting)
     return Deciders(found, place, inputs.has_own_values, tree.files.keys() | tree.folders.keys())
+
+
+def _with_submodules(deciders: Deciders, tree: BuildTree, submodules: Mapping[str, str] | None) -> Deciders:
+    """Add the submodules that git knows."""
+    marks = {path: read_text(tree.root, path, Report()) or "" for path in tree.files if _is_mark(path)}
+    known = {posixpath.dirname(path): name.strip() for path, name in marks.items()} | dict(submodules)
+    found = {Decider(path, "", _SUBMODULE.effect): name for path, name in known.items()}
+    return deciders._replace(digests={**deciders.digests, **found})
+
+
+def _is_mark(path: str) -> bool:
+    return path.endswith(f"/{SUBMODULE_MARK}")
 
 
 def _by_name(tree: BuildTree, path: str, texts: Mapping[str, str]) -> Iterator[tuple[Decider, str]]:

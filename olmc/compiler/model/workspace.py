@@ -46,7 +46,6 @@ class Reason(StrEnum):
     COPY = "copy"
     REFUSED = "refused"
     LINK = "link"
-    SUBMODULE = "submodule"
     TEMPLATE = "template"
     PROJECT = "project"
     OTHER = "other"
@@ -81,7 +80,6 @@ _TEXTS = {
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
     Reason.REFUSED: "which the API server refuses",
     Reason.LINK: "behind a link that is not followed",
-    Reason.SUBMODULE: "which is another repository",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.PROJECT: "beside the bundle of a project of operator-sdk",
     Reason.OTHER: "in a file that is not read",
@@ -96,7 +94,6 @@ class Unseen(StrEnum):
     UNREADABLE = "what can't be read"
     IN_LFS = "what is in Git LFS"
     UNKNOWN = "what nobody has looked at"
-    SUBMODULE = "what is in the submodule"
     UNRENDERED = "what Helm makes of it"
 
 

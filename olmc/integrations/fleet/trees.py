@@ -22,6 +22,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from olmc.compiler.load.deciding_files import SUBMODULE_MARK
 from olmc.compiler.load.entries import entries_to_choose
 from olmc.compiler.load.files import MAX_FILE_BYTES, scan
 from olmc.compiler.load.kustomization import NAMES, REPOSITORY_MARK
@@ -32,7 +33,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 from olmc.k8s.objects import KubernetesObject, mapping, name_of, spec_of
 from olmc.k8s.yaml import read
-from olmc.review.diff.git import RevisionFile, blob_contents, within_depth
+from olmc.review.diff.git import SUBMODULE, RevisionFile, blob_contents, submodules_at, within_depth
 
 LINK = "120000"
 _FILE = "100644"
@@ -68,7 +69,8 @@ class FileTree(NamedTuple):
 
 def work_tree(top: Path, *, hexdigits: int = 40) -> FileTree:
     """The tree in a folder; names are as long as those of the revision that it is compared with."""
-    files: dict[str, RevisionFile] = {}
+    marks = {f"{path}/{SUBMODULE_MARK}": name for path, name in submodules_at(top).items()}
+    files = {path: RevisionFile(SUBMODULE, name, 0) for path, name in marks.items()}
     by_name: dict[str, Callable[[], bytes]] = {}
 
     def file_of(path: str) -> RevisionFile:
@@ -77,7 +79,10 @@ def work_tree(top: Path, *, hexdigits: int = 40) -> FileTree:
             by_name.setdefault(files[path].name, lambda: content_at(top / path))
         return files[path]
 
-    return FileTree(tuple(sorted(_walk(top))), file_of, lambda path: content_at(top / path), by_name, lambda _: None)
+    def read(path: str) -> bytes:
+        return marks[path].encode() if path in marks else content_at(top / path)
+
+    return FileTree(tuple(sorted({*_walk(top), *marks})), file_of, read, by_name, lambda _: None)
 
 
 def revision_tree(files: Mapping[str, RevisionFile], known: Mapping[str, Callable[[], bytes]]) -> FileTree:
@@ -85,11 +90,14 @@ def revision_tree(files: Mapping[str, RevisionFile], known: Mapping[str, Callabl
     fetched: dict[str, bytes] = {}
 
     def fetch(paths: Iterable[str]) -> None:
-        names = {files[path].name: None for path in paths if not is_too_large(files[path])}
+        chosen = (files[path] for path in paths)
+        names = {file.name: None for file in chosen if file.mode != SUBMODULE and not is_too_large(file)}
         fetched.update(blob_contents([name for name in names if name not in known and name not in fetched]))
 
     def read(path: str) -> bytes:
         name = files[path].name
+        if files[path].mode == SUBMODULE:
+            return name.encode()
         if name in known:
             return known[name]()
         if name not in fetched:

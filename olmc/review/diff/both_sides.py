@@ -60,7 +60,7 @@ from olmc.review.diff.git import (
     as_revision,
     may_lack,
     meant_revision,
-    submodules,
+    submodules_at,
     with_path,
     write_tree,
 )
@@ -441,15 +441,8 @@ def read_sides(
         approved = (approved[0], _approved(second, after, shared, approved[0]))
     kept_back = _kept_back(*(approved or (before, after)), second, shared)
     sides = (before.side, after.side)
-    if first.revision is not None and second.revision is not None:  # in a work tree submodules are folders
-        was, now = submodules(first.revision), submodules(second.revision)
-        sides = (_with_left_out(before.side, was), _with_left_out(after.side, now))
     later = (approved[0].side, approved[1].side) if approved is not None else None
     return Sides(sides, diagnostics, later, kept_back)
-
-
-def _with_left_out(side: Side, more: Iterable[LeftOut]) -> Side:
-    return side._replace(left_out=(*side.left_out, *more))
 
 
 def _waits(before: _MadeSide, after: _MadeSide) -> bool:
@@ -568,7 +561,9 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
         if source.path.is_dir():
             inputs = Inputs(frozenset(source.texts))
             left = left_out(source.path, inputs, ignored=shared.narrowing.ignored, beside_project=True)
-            tools = SideSettings({}, (), (), *tool_files(source.path, inputs, source.texts))
+            tools = SideSettings(
+                {}, (), (), *tool_files(source.path, inputs, source.texts, submodules=submodules_at(source.path))
+            )
             side = side._replace(left_out=(*left, *replaced), tools=tools)
         made = made._replace(side=side)
     else:

@@ -19,7 +19,7 @@ from typing import IO
 from olmc.compiler.load.bundles import LEAST_PACKAGES
 from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
-from olmc.compiler.load.deciding_files import paths_above
+from olmc.compiler.load.deciding_files import SUBMODULE_MARK, paths_above
 from olmc.compiler.load.files import (
     BUNDLE_FOLDERS,
     GIT_IGNORE_FILE,
@@ -30,11 +30,10 @@ from olmc.compiler.load.files import (
     spec_of,
 )
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
-from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
+from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree, repository_of
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.workspace import installs_nothing
 from olmc.compiler.load.workspace_files import CHART_FILE
-from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
@@ -119,7 +118,7 @@ _LISTING = ("ls-tree", "-r", "-z", "--full-tree")
 _PIECE = 1024 * 1024
 _MOST_LINKS, _MOST_TARGETS = 8, 500
 """How many links may lead to each other, and how many of a folder are followed."""
-_FILE, _LINK, _SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
+_FILE, _LINK, SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
 _TOP = "repository"
 """What the folder is called that stands for a repository."""
 _LFS = LFS_POINTER.encode()
@@ -352,7 +351,7 @@ def _deciding_above(commit: str, folder: str) -> list[_TreeEntry]:
     """The files in the folders above that decide what tools make of a folder."""
     listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *paths_above(folder))
     entries = map(_entry_of, filter(None, listing.split(b"\0")))
-    return [entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE, _TREE)]
+    return [entry for entry in entries if entry.mode not in (_LINK, SUBMODULE, _TREE)]
 
 
 def _linked_elsewhere(commit: str, folder: str, entries: Sequence[_TreeEntry]) -> list[_TreeEntry]:
@@ -370,7 +369,7 @@ def _linked_elsewhere(commit: str, folder: str, entries: Sequence[_TreeEntry]) -
             break
         listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *paths)
         new = [_entry_of(line) for line in listing.split(b"\0") if line]
-        found |= {entry.path: entry for entry in new if entry.mode not in (_SUBMODULE, _TREE)}
+        found |= {entry.path: entry for entry in new if entry.mode not in (SUBMODULE, _TREE)}
         links = [entry for entry in new if entry.mode == _LINK]
     return [entry for entry in found.values() if not set(paths_above(folder)) & {entry.path}]
 
@@ -398,7 +397,10 @@ def _fits_together(entries: Sequence[_TreeEntry], report: Report) -> bool:
 
 
 def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
-    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], target, revision, report)
+    _write_files([entry for entry in entries if entry.mode not in (_LINK, SUBMODULE)], target, revision, report)
+    for entry in entries:
+        if entry.mode == SUBMODULE:
+            _new_path(target, entry.path).write_text(entry.name, encoding="ascii")
     _write_links([entry for entry in entries if entry.mode == _LINK], target)
 
 
@@ -440,13 +442,23 @@ def _is_below(path: str, folder: str) -> bool:
     return folder in ("", ".", path) or path.startswith(f"{folder}/")
 
 
-def submodules(revision: Revision) -> Iterator[LeftOut]:
-    """The submodules that a revision has at its path, as what is left out of it; raises GitError."""
-    path = (revision.path or "").rstrip("/")
-    tree = _object_name(f"{revision.ref}:{path}" if path not in ("", ".") else f"{revision.ref}^{{tree}}")
-    for entry in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
-        if entry.mode == _SUBMODULE:
-            yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, Unseen.SUBMODULE)
+def submodules_at(root: Path) -> dict[str, str]:
+    """The commits of the submodules below a folder of a work tree by their paths, fetched or not; nothing where git
+    can't tell."""
+    home = repository_of(root)
+    if home is None or _is_mark(home / REPOSITORY_MARK):
+        return {}
+    try:
+        listing = _git("-C", os.fspath(root), "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z", "--", ".")
+    except GitError:
+        return {}
+    entries = (line.split(maxsplit=2) for line in map(os.fsdecode, listing.split(b"\0")) if line.startswith(SUBMODULE))
+    return {about.partition("\t")[2]: name for _, name, about in entries}
+
+
+def _is_mark(path: Path) -> bool:
+    """Whether this is no repository of git but what `write_tree` has marked as one."""
+    return path.is_file() and not path.stat().st_size
 
 
 def changed_paths(ref: str, root: Path) -> frozenset[str]:
@@ -476,8 +488,9 @@ def top_of() -> Path | None:
 def _entries(
     tree: str, revision: Revision, report: Report, above: int | None = None, only: tuple[str, ...] = ()
 ) -> list[_TreeEntry]:
-    """The files, links and submodules below a tree; those that can't be written are reported and left out. Where
-    `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
+    """The files, links and submodules below a tree, of these a mark in the folder that each is; those that can't be
+    written are reported and left out. Where `above` is known, as `within_depth` has it, folders that are too deep are
+    a file each."""
     entries = []
     deep: set[str] = set()
     most = above + DEPTH.most + _BEYOND if above is not None else sys.maxsize
@@ -486,8 +499,9 @@ def _entries(
         is_ordinary = _is_ordinary(path)
         if not (is_ordinary or _is_plain(path)):
             report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(path)))
-        elif entry.mode == _SUBMODULE:
+        elif entry.mode == SUBMODULE:
             report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=revision.ref))
+            entries += [entry._replace(path=f"{path}/{SUBMODULE_MARK}")] if path.count("/") < most else []
         elif path.count("/") >= most:
             short = _first_folders(path, most)
             entries += [entry._replace(mode=_FILE, path=short)] if short not in deep else []
@@ -722,7 +736,7 @@ def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
     if commit is None:
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref or "revision without a name", hint=_hint(ref)))
         return None
-    entries = [entry for entry in _entries(commit, Revision(ref, None), Report()) if entry.mode != _SUBMODULE]
+    entries = _entries(commit, Revision(ref, None), Report())
     return {
         entry.path: RevisionFile(entry.mode, entry.name, size)
         for entry, size in zip(entries, _sizes(entries), strict=True)

@@ -37,6 +37,7 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.deltas import deltas, path_text
+from olmc.review.diff.git import submodules_at
 from olmc.review.diff.premises import Assumed
 from olmc.review.explain.left_out import SettledCompilation, left_out_of, rank
 
@@ -297,7 +298,8 @@ def workspace_side(
     accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
     read = compilation.workspace.documents if compilation.workspace is not None else {}
     texts = {file: text for file, text in read if file not in compilation.inputs.content}
-    settings = SideSettings(config, patterns, accepted, *tool_files(path, compilation.inputs, texts, known))
+    tools = tool_files(path, compilation.inputs, texts, known, submodules_at(path))
+    settings = SideSettings(config, patterns, accepted, *tools)
     left = left_out_of(path, compilation, narrowing, beside_project=True)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
@@ -333,7 +335,7 @@ def repository_side(
     """
     config = read_config(root, Report())
     accepted = with_subjects(root, collect_suppressions(root, config, sorted(inputs.files - inputs.content)))
-    builds, deciders = tool_files(root, inputs, {}, known)
+    builds, deciders = tool_files(root, inputs, {}, known, submodules_at(root))
     builds = {path: file for path, file in builds.items() if counts(path)}
     decide = (one for one in deciders.digests if counts(one.path) or (one.lead and counts(one.lead)))
     deciders = deciders._replace(digests={one: deciders.digests[one] for one in decide})

@@ -34,7 +34,16 @@ from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, meant_revision, with_path, write_tree
+from olmc.review.diff.git import (
+    Extent,
+    GitError,
+    as_revision,
+    may_lack,
+    meant_revision,
+    submodules_at,
+    with_path,
+    write_tree,
+)
 from olmc.review.diff.settings import Side, SideSettings, cluster_side, compiled_side, workspace_side
 from olmc.review.plan import outputs
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
@@ -378,7 +387,7 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
     texts = read_rendering(path, Report()) if path.is_dir() else {}
     if path.is_dir() and texts is not None and holds_nothing(path):
         # Files of GitOps tools for something else are there already.
-        there = SideSettings({}, (), (), *tool_files(path, Inputs(), {}))
+        there = SideSettings({}, (), (), *tool_files(path, Inputs(), {}, submodules=submodules_at(path)))
         return NamedState(ClusterState({}), side=Side("", (), settings=there))
     # A commit is what was applied, also where it has no object of OLM yet.
     is_commit = path.is_dir() and as_revision(name) is not None
@@ -416,7 +425,7 @@ def _tools_of(path: Path) -> SideSettings | None:
     texts = read_rendering(path, Report()) if path.is_dir() else None
     if texts is None:
         return None
-    return SideSettings({}, (), (), *tool_files(path, Inputs(frozenset(texts)), texts))
+    return SideSettings({}, (), (), *tool_files(path, Inputs(frozenset(texts)), texts, submodules=submodules_at(path)))
 
 
 def begun_at(request: CompileRequest | None, name: str, report: Report) -> BegunCluster | None:
