@@ -834,7 +834,15 @@ def test_a_submodule_that_is_fetched_is_compiled(repository: Path, tmp_path: Pat
     git(tmp_path / "other", "init", "-q", "-b", "main")
     git(tmp_path / "other", "add", "-A")
     git(tmp_path / "other", "commit", "-qm", "first")
-    add = ("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "other"), "clusters/prod/module")
+    add = (
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        str(tmp_path / "other"),
+        "clusters/prod/module",
+    )
     git(repository, *add)
     git(repository, "commit", "-qm", "module")
     assert risks("git:main", "clusters/prod") == []

@@ -419,7 +419,7 @@ def _deciders(
     return Deciders(found, place, inputs.has_own_values, tree.files.keys() | tree.folders.keys())
 
 
-def _with_submodules(deciders: Deciders, tree: BuildTree, submodules: Mapping[str, str] | None) -> Deciders:
+def _with_submodules(deciders: Deciders, tree: BuildTree, submodules: Mapping[str, str]) -> Deciders:
     """Add the submodules that git knows."""
     marks = {path: read_text(tree.root, path, Report()) or "" for path in tree.files if _is_mark(path)}
     known = {posixpath.dirname(path): name.strip() for path, name in marks.items()} | dict(submodules)

@@ -75,6 +75,13 @@ def tool_objects(files: Iterable[tuple[str, str]]) -> Iterator[ToolObject]:
                     yield ToolObject(path, manifest.object)
 
 
+def objects_to_fill(texts: Mapping[str, str]) -> Iterator[KubernetesObject]:
+    """The objects in manifests with variables that Flux fills in."""
+    for path, text in texts.items():
+        for document in read(path, text, Report()) if "${" in text else ():
+            yield from (each.object for each in applied_objects(document) if "${" in str(each.object))
+
+
 def jsonnet_libraries(objects: Iterable[ToolObject]) -> tuple[str, ...]:
     """The folders in which Argo CD looks for what Jsonnet imports, as its objects say."""
     found = (library for each in objects for jsonnet in _jsonnet(each.object) for library in texts(jsonnet.get("libs")))

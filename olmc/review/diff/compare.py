@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
@@ -106,7 +106,7 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.related_risks import embedded_changes, related_changes
+from olmc.review.diff.related_risks import SideObjects, embedded_changes, related_changes, variable_changes
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (
@@ -297,7 +297,8 @@ class _Comparison(NamedTuple):
 
     `before`, `after`: the operators. `kept_old`, `kept_new`: the objects that are compared, `pairs` each with its
     predecessor; `folded`: the others. `starting`: workloads that only the new side installs. `hidden`: objects of
-    operators that only one side knows. With `formats`, the formats of another version of OLM count.
+    operators that only one side knows. With `formats`, the formats of another version of OLM count. `as_written`: no
+    variables are filled in.
     """
 
     old: Side
@@ -313,9 +314,10 @@ class _Comparison(NamedTuple):
     pairs: Sequence[Pair]
     hidden: frozenset[ObjectKey]
     formats: bool
+    as_written: bool
 
     @classmethod
-    def of(cls, old: Side, new: Side, *, formats: bool) -> _Comparison:
+    def of(cls, old: Side, new: Side, *, formats: bool, as_written: bool = False) -> _Comparison:
         before, after = operators(old.objects), operators(new.objects)
         # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
         (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
@@ -325,7 +327,7 @@ class _Comparison(NamedTuple):
         pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
         return cls(
             old, new, before, after, kept_old, kept_new, (was_folded, now_folded), starting, names, moved, pairs,
-            of_unknown(old, new), formats,
+            of_unknown(old, new), formats, as_written,
         )  # fmt: skip
 
 
@@ -347,6 +349,11 @@ def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
         yield _FoldedChange(INSTALLER) if is_needed else change
 
 
+def _variable_changes(sides: _Comparison) -> Iterator[DiffChange]:
+    old, new = SideObjects(sides.kept_old, sides.old.unfilled), SideObjects(sides.kept_new, sides.new.unfilled)
+    return variable_changes(old, new, sides.pairs, partial(_changes_among, as_written=True))
+
+
 # A new comparer of sides is an entry here; objects are compared one by one in `_changes`.
 COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], ...] = (
     lambda sides: setting_changes(sides.old, sides.new),
@@ -361,6 +368,7 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
     lambda sides: _format_changes(sides.pairs) if sides.formats else (),
     lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
     lambda sides: embedded_changes(sides.pairs, _changes_among),
+    lambda sides: () if sides.as_written else _variable_changes(sides),
     lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
     lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
 )
@@ -372,15 +380,18 @@ SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
 )
 
 
-def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False) -> Difference:
+def compare(
+    old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False, as_written: bool = False
+) -> Difference:
     """Everything that changed from one side to the other; nothing if they mean the same.
 
     With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes. Of the
-    values of Secrets can be seen whether they change, with `show_secrets` also what they are.
+    values of Secrets can be seen whether they change, with `show_secrets` also what they are. With `as_written` no
+    defaults take the place of variables.
     """
     if not show_secrets:
         old, new = _without_secrets(old, new)
-    sides = _Comparison.of(old, new, formats=formats)
+    sides = _Comparison.of(old, new, formats=formats, as_written=as_written)
     changes: list[DiffChange] = []
     noise: Counter[str] = Counter()
     for found in (found for comparer in COMPARERS for found in comparer(sides)):
@@ -424,9 +435,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
 
-def _changes_among(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> tuple[DiffChange, ...]:
+def _changes_among(
+    old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], *, as_written: bool = False
+) -> tuple[DiffChange, ...]:
     """List the changes of objects by themselves."""
-    return compare(Side("", tuple(old)), Side("", tuple(new)), show_secrets=True).changes
+    return compare(Side("", tuple(old)), Side("", tuple(new)), show_secrets=True, as_written=as_written).changes
 
 
 def _refused_changes(pair: Pair, new: Side) -> Iterable[DiffChange]:

@@ -144,6 +144,18 @@ def embedded_risk(object: str, change: str) -> Judgement:
     return RISK, ("has ", shown(object), " in it: ", shown(change))
 
 
+@change_kind("VariableRisk", None, CHANGED)
+def variable_risk(change: str) -> Judgement:
+    """A risk that comes with variables, which Flux fills in: the change as a text."""
+    return RISK, ("if Flux fills in variables: ", shown(change))
+
+
+@change_kind("UnknownVariable", None, CHANGED)
+def unknown_variable(variables: tuple[str, ...]) -> Judgement:
+    """A role or a binding with variables whose values olmc does not know."""
+    return RISK, ("Flux may fill in any rights for ", *listed(variables, _MOST))
+
+
 @change_kind("RiskyFieldChanged", None)
 def risky_field_changed(path: str, old: Any, new: Any, why: tuple[str, ...]) -> Judgement:
     """A field that adds power, or takes a protection away; `why` has the reasons."""

@@ -115,6 +115,16 @@ def _number(value: Any) -> Amount | None:
         return None
 
 
+def joins_or_leaves(values: str) -> FieldTest:
+    """Pass a field that gets or loses one of some words, in a list with commas."""
+    some = frozenset(values.split())
+
+    def has(value: Any) -> bool:
+        return not some.isdisjoint(word.strip() for word in text(value).split(","))
+
+    return FieldTest(lambda old, new: has(old) != has(new))
+
+
 INCREASES = FieldTest(lambda old, new: (_number(new) or amount(0)) > (_number(old) or amount(0)), True)
 
 
@@ -280,6 +290,10 @@ _SET_ON = FieldTest(turns(True).holds)
 _LEAVES_MESH = FieldTest(lambda old, new: _is_in_mesh(old) and not _is_in_mesh(new))
 _OF_SYSTEM = FieldTest(lambda old, new: any('"system:' in name for name in _items(new) - _items(old)), True)
 _STRONG_CONSTRAINT = FieldTest(lambda old, new: _is_set(new) and new != old and new not in MILD_CONSTRAINTS, True)
+_OTHER_HOST = FieldTest(lambda old, new: _is_set(old) and _is_set(new) and _host(old) != _host(new))
+_OTHER_FILE = FieldTest(lambda old, new: _is_set(new) and new not in (old, _TOKEN_FILE), True)
+_LEADS_AWAY = FieldTest(lambda old, new: bool(_addresses(new) - _addresses(old)), True)
+_NAMES_OTHERS = FieldTest(lambda old, new: bool(_urls(new) - _urls(old)), True)
 _UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
 _PODS = "the pod may do more than before"
 _CONSTRAINT = "pods may have more privileges"
@@ -302,6 +316,8 @@ _COPIED = "its content is copied into other namespaces"
 _ISSUER = "somebody else signs certificates, or asks for less proof"
 _MACHINES = "machines get another image or other rights"
 _ARGO_RIGHTS = "it decides who may do what in Argo CD"
+_COPIES = "metrics go somewhere else"
+_APPLIED = "it decides whether a tool applies this object"
 _DRIFT = "differences in the cluster stay as they are"
 _ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
@@ -377,6 +393,8 @@ POD_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("*/*", "linkerd.io/inject", turns("disabled"), _MESH_LEFT, "** annotations"),
     _risk("*/*", "** annotations traffic.sidecar.istio.io/exclude*", _GETS, _MESH_LEFT),
     _risk("*/*", "** annotations iam.amazonaws.com/role", COMES, "the cloud takes it for somebody else"),
+    _risk("*/*", "** annotations vault.hashicorp.com/role", FieldTest(COMES.holds), "it gets Secrets of another role"),
+    *_risks("*/*", "sidecar.istio.io/userVolume sidecar.istio.io/userVolumeMount", COMES, _PODS, "** annotations"),
     _risk("*/*", "** image", IMAGE, "the image is less certain"),
     _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
     _risk("*/*", "** image repository", REGISTRY, "the image is from another registry"),
@@ -578,6 +596,9 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(f"{_CONFIG}/ClusterVersion", "image", COMES, "the cluster may run something else", "spec desiredUpdate"),
     _risk(f"{_CONFIG}/ClusterVersion", "spec desiredUpdate force", turns(True), "the release is not verified"),
     _risk("operator.openshift.io/*", "spec unsupportedConfigOverrides", COMES, "the cluster may run something else"),
+    *_risks("console.openshift.io/ConsolePlugin", "name namespace", CHANGES, "its code comes from another place",
+            "** service"),
+    *_risks("console.openshift.io/*", "href hrefTemplate", _OTHER_HOST, "people are led somewhere else", "**"),
     _risk("operator.openshift.io/Console", "spec plugins", GROWS, "its code runs as any user of the console"),
     _risk("console.openshift.io/ConsolePlugin", "** authorization", turns("UserToken"), "it gets tokens of people"),
     _risk("flowcontrol.apiserver.k8s.io/FlowSchema", "spec priorityLevelConfiguration name", turns("exempt"),
@@ -675,7 +696,32 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("storage.k8s.io/CSIDriver", "metadata labels security.kubernetes.io/csi-ephemeral-volume-profile",
           _CSI_PROFILE, "pods under stricter security may use it"),
     _risk("node.k8s.io/RuntimeClass", "handler", CHANGES, "another runtime may isolate less"),
+    # Monitoring
+    _risk("monitoring.coreos.com/*Monitor monitoring.coreos.com/Probe", "** bearerTokenFile", _OTHER_FILE,
+          "Prometheus sends this file of its own to the endpoint"),
+    _risk("monitoring.coreos.com/*", "** proxyUrl", COMES, _ELSEWHERE),
+    *_risks("monitoring.coreos.com/*Monitor monitoring.coreos.com/Probe", "relabelings relabelConfigs", _LEADS_AWAY,
+            _ELSEWHERE, "**"),
+    *_risks("monitoring.coreos.com/Prometheus monitoring.coreos.com/PrometheusAgent", "remoteWrite", _GETS, _COPIES,
+            "spec"),
+    *_risks("monitoring.coreos.com/AlertmanagerConfig", "url apiURL", CHANGES, "alerts go somewhere else", "**"),
+    _risk("/ConfigMap", "data config.yaml", _NAMES_OTHERS, _COPIES, "openshift-monitoring/cluster-monitoring-config "
+          "openshift-user-workload-monitoring/user-workload-monitoring-config"),
     # GitOps
+    *_risks("*/*", "config.kubernetes.io/local-config kustomize.toolkit.fluxcd.io/reconcile", _OTHER, _APPLIED,
+            "metadata annotations"),
+    _risk("*/*", "metadata annotations kustomize.toolkit.fluxcd.io/ssa", joins_or_leaves("Ignore IfNotPresent"),
+          _APPLIED),
+    _risk("*/*", "metadata annotations argocd.argoproj.io/hook",
+          joins_or_leaves("Skip SyncFail PreDelete PostDelete"), _APPLIED),
+    _risk("*/*", "metadata annotations helm.sh/hook",
+          joins_or_leaves("test test-success test-failure pre-delete post-delete pre-rollback post-rollback"),
+          _APPLIED),
+    *_risks(f"networking.k8s.io/NetworkPolicy {_ADMISSION}/* /ResourceQuota /LimitRange {_NETWORK_OF_OTHERS} "
+            f"{_CHECKERS}", "argocd.argoproj.io/hook", FieldTest(COMES.holds),
+            "a hook may be deleted once it is done", "metadata annotations"),
+    _risk(_ARGO, "metadata annotations argocd.argoproj.io/skip-reconcile", FieldTest(turns("true").holds),
+          f"Argo CD applies nothing; {_DRIFT}"),
     _risk(_ARGO, "** repoURL", DIFFERS, _SOURCE),
     *_risks(_ARGO, "project server namespace name", CHANGES, "it is applied somewhere else", "spec destination"),
     _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
@@ -728,6 +774,35 @@ def _scc_rank(strategy: Any) -> int:
     if kind == "MustRunAsNonRoot":
         return 1
     return 2 if kind == "RunAsAny" else 0
+
+
+_TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+
+
+def _host(url: Any) -> str:
+    """Give the part of an address that names who answers, the whole where there is none."""
+    head, marks, rest = text(url).partition("://")
+    return rest.partition("/")[0] if marks else head
+
+
+def _addresses(relabelings: Any) -> frozenset[str]:
+    """List the addresses that take the place of those that were found."""
+    given = (item for item in mappings(relabelings) if item.get("targetLabel") == "__address__")
+    return frozenset(address for item in given if "$" not in (address := text(item.get("replacement"))))
+
+
+def _urls(config: Any) -> frozenset[str]:
+    """List the addresses in a text of YAML."""
+    found: set[str] = set()
+    waiting: list[Any] = [document.value for document in read("", text(config), Report())]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            found |= {text(below) for key, below in value.items() if key == "url"}
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return frozenset(found - {""})
 
 
 def _is_in_mesh(labels: Any) -> bool:

@@ -9,7 +9,7 @@ from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.selectors import is_empty, matches
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
     OLM_V1_GROUP,
@@ -24,9 +24,16 @@ from olmc.k8s.objects import (
     text,
     texts,
 )
+from olmc.k8s.yaml.scalars import resolve
 from olmc.review.diff.crd_kinds import DiffChange, plain
 from olmc.review.diff.matching import Pair
-from olmc.review.diff.object_kinds import embedded_risk, risky_field_changed, risky_object_added
+from olmc.review.diff.object_kinds import (
+    embedded_risk,
+    risky_field_changed,
+    risky_object_added,
+    unknown_variable,
+    variable_risk,
+)
 from olmc.review.rbac.risks import Level, level_of
 
 _ADMISSION, _NETWORKING = "admissionregistration.k8s.io", "networking.k8s.io"
@@ -35,6 +42,13 @@ _AGGREGATE = "/aggregate-to-"
 _USER_ROLES = ("admin", "edit", "view")
 _COMPILED = (OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP)
 _OF_OLM = "olm.opgroup.permissions/"
+
+
+class SideObjects(NamedTuple):
+    """The objects of a side, and those that are none before Flux fills in their variables."""
+
+    objects: Sequence[KubernetesObject]
+    unfilled: Sequence[KubernetesObject]
 
 
 class _Selectors(NamedTuple):
@@ -62,10 +76,11 @@ def related_changes(
             yield from _aggregated(pair, new)
 
 
-def embedded_changes(
-    pairs: Iterable[Pair],
-    compare: Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]],
-) -> Iterator[DiffChange]:
+Compare = Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]]
+"""Lists the changes of objects by themselves."""
+
+
+def embedded_changes(pairs: Iterable[Pair], compare: Compare) -> Iterator[DiffChange]:
     """Report the risks of objects that others have in them, for a tool to apply: templates, works for other clusters.
 
     `compare` lists the changes of objects. Objects of OLM and policies are compared by what comes of them.
@@ -77,6 +92,76 @@ def embedded_changes(
         for change in compare(_embedded(pair.old or {}), now) if now else ():
             if change.severity >= Severity.FAILURE:
                 yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
+
+
+_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^}]*))?\}")
+
+
+def variable_changes(
+    old: SideObjects, new: SideObjects, pairs: Iterable[Pair], compare: Compare
+) -> Iterator[DiffChange]:
+    """Report the risks of objects with variables of Flux that the objects as they are written do not have.
+
+    A default takes the place of a variable; a role or a binding with another variable may give any rights, and an
+    object whose kind is a variable may be any object.
+    """
+    pairs = [each for each in pairs if each.new is not None and each.old is not each.new and "${" in str(each.new)]
+    if not pairs and old.unfilled == new.unfilled:
+        return
+    was, now = ([obj for obj in side if obj is not None] for side in ((p.old for p in pairs), (p.new for p in pairs)))
+    compared = {object_key(obj) for obj in (*was, *now)}
+    rights = [
+        [obj for obj in side.objects if _is_right(obj) and object_key(obj) not in compared] for side in (old, new)
+    ]
+    known = set(map(_described, compare([*rights[0], *was], [*rights[1], *now])))
+    before, after = ([*map(_filled, objects)] for objects in ((*was, *old.unfilled), (*now, *new.unfilled)))
+    for change in compare([*rights[0], *before], [*rights[1], *after]):
+        if change.severity >= Severity.FAILURE and _described(change) not in known:
+            yield variable_risk(change.identity, plain(change.message))
+    unknown = {text for obj in before for text in _variables(obj)}
+    for obj in after:
+        left = sorted(_variables(obj) - unknown)
+        if left:
+            yield unknown_variable(object_key(obj), tuple(left))
+
+
+def _described(change: DiffChange) -> tuple[object, ...]:
+    return change.identity, change.kind, plain(change.message)
+
+
+def _is_right(obj: KubernetesObject) -> bool:
+    return object_key(obj).group == RBAC
+
+
+def _filled(obj: Any) -> Any:
+    """Fill the defaults of variables into the texts of a value; a text that is one variable may become any scalar."""
+    if isinstance(obj, str) and "${" in obj:
+        filled = _VARIABLE.sub(lambda match: match[0] if match[2] is None else match[2], obj)
+        return resolve(filled) if filled != obj and _VARIABLE.fullmatch(obj) else filled
+    if isinstance(obj, dict):
+        return {key: _filled(value) for key, value in obj.items()}
+    return list(map(_filled, obj)) if isinstance(obj, list) else obj
+
+
+def _variables(role: KubernetesObject) -> set[str]:
+    """List the texts with variables in the kind of an object, and in what a role or a binding gives."""
+    found = {text(role.get(field)) for field in ("apiVersion", "kind") if "${" in text(role.get(field))}
+    if not _is_right(role):
+        return found
+    rules = mappings(role.get("rules"))
+    waiting = [
+        role.get("roleRef"),
+        *(rule.get(field) for rule in rules for field in ("verbs", "apiGroups", "resources")),
+    ]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str) and "${" in value:
+            found.add(value)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found
 
 
 def _embedded(obj: KubernetesObject) -> list[KubernetesObject]:

@@ -15,6 +15,7 @@ from olmc.compiler.load.build_files import BuildFile
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
 from olmc.compiler.load.files import IGNORE_FILE, ScannedFolder, ignore_lines, scan_workspace
+from olmc.compiler.load.gitops_files import objects_to_fill
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Reason
@@ -209,7 +210,7 @@ class Side(NamedTuple):
     `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse;
     `installing` is what the accounts that install them need to be allowed: rules, each with its namespace, ""
     for the whole cluster. `manifests` are the objects that the workspace has written, and not OLM; of a
-    rendering nobody knows which.
+    rendering nobody knows which. `unfilled` are objects that none is before Flux fills in variables.
     """
 
     name: str
@@ -227,6 +228,7 @@ class Side(NamedTuple):
     requested: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
     installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
     manifests: frozenset[ObjectKey] = frozenset()
+    unfilled: tuple[KubernetesObject, ...] = ()
 
     @property
     def home(self) -> str:
@@ -305,7 +307,9 @@ def workspace_side(
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
     ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
         left = left_out_of(path, compile_fresh(), narrowing, beside_project=True)
-    return cluster_side(name, compilation)._replace(left_out=left, settings=settings)
+    side = cluster_side(name, compilation)
+    unfilled = tuple(obj for obj in objects_to_fill(texts) if object_key(obj) not in side.manifests)
+    return side._replace(left_out=left, settings=settings, unfilled=unfilled)
 
 
 def cluster_side(name: str, compilation: SettledCompilation) -> Side:

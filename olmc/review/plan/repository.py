@@ -17,7 +17,7 @@ from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryCon
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
-from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     GroupKind,
@@ -389,10 +389,12 @@ def _settings(root: Path) -> list[str | None]:
     return [read_text(root, name, Report()) if has_file(root, name) else None for name in (CONFIG_FILE, LOCK_FILE)]
 
 
-def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any]]:
-    """The content of a cluster: its objects, and the catalogs beside them."""
+def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any], list[str]]:
+    """The content of a cluster: its objects, the catalogs beside them, and what is refused."""
     own = [manifest.object for content in part.contents for manifest in content.found.manifests]
-    return [*own, *(manifest.object for manifest in part.others)], part.shared.catalogs
+    grave = (each for content in part.contents for each in content.findings if each.severity >= Severity.FAILURE)
+    refused = [each.message for each in grave]
+    return [*own, *(manifest.object for manifest in part.others)], part.shared.catalogs, refused
 
 
 def _plan(

@@ -1,0 +1,111 @@
+"""docs/security-model.md: Flux fills variables into manifests, so a review reads what comes of them as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import olmc, unfolded
+from scenarios import write
+
+BASE = {
+    "olmc.yaml": "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {}\n",
+    "base.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n",
+}
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: crew}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: crew, namespace: harbour}]
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: "NAME", namespace: harbour}
+spec:
+  selector: {matchLabels: {app: tug}}
+  template:
+    metadata: {labels: {app: tug}}
+    spec: {containers: [{name: tug, image: "registry.example.com/tug:v1"MORE}]}
+"""
+ROLE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: crew}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+"""
+
+
+def deployment(name: str, more: str = "") -> str:
+    return DEPLOYMENT.replace("NAME", name).replace("MORE", more)
+
+
+ATTACKS = {
+    "a role by default": ("", BINDING.replace("view", "'${ROLE:=cluster-admin}'")),
+    "a part of its name": ("", BINDING.replace("view", "'cluster-${ROLE:-admin}'")),
+    "a kind by default": (
+        "",
+        BINDING.replace("kind: ClusterRoleBinding", "kind: '${K:=ClusterRoleBinding}'").replace("view", "admin"),
+    ),
+    "a version by default": (
+        "",
+        BINDING.replace("view", "admin").replace(
+            "apiVersion: rbac.authorization.k8s.io/v1", "apiVersion: '${API:=rbac.authorization.k8s.io/v1}'"
+        ),
+    ),
+    "a role that olmc does not know": ("", BINDING.replace("view", "'${ROLE}'")),
+    "a kind that olmc does not know": ("", BINDING.replace("kind: ClusterRoleBinding", "kind: '${KIND}'")),
+    "rules that olmc does not know": (ROLE, ROLE.replace("resources: [pods]", "resources: ['${RESOURCE}']")),
+    "verbs by default": (ROLE, ROLE.replace("[get]", "['${VERB:=*}']").replace("[pods]", "[secrets]")),
+    "privileges under a name with a variable": (
+        deployment("${app}-tug"), deployment("${app}-tug", ", securityContext: {privileged: true}")
+    ),
+    "privileges by default": (
+        deployment("${app}-tug"), deployment("${app}-tug", ", securityContext: {privileged: '${P:=true}'}")
+    ),
+    "another image by default": (
+        deployment("tug"), deployment("tug").replace("registry.example.com", "${REGISTRY:=evil.example.com}")
+    ),
+}  # fmt: skip
+
+SCRIPT = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: harbour}\ndata: {a.sh: 'echo ${A:-/bin} ${B}'}\n"
+)
+HARMLESS = {
+    "a script": ("", SCRIPT),
+    "a subject": ("", BINDING.replace("name: crew,", "name: '${TEAM}',")),
+    "arguments": (deployment("${app}-tug"), deployment("${app}-tug", ", args: ['${LEVEL:=debug}']")),
+    "an escaped variable": (ROLE, ROLE.replace("name: crew", "name: crew, annotations: {a: '$${A:=b}'}")),
+}
+
+
+def outcomes(root: Path, old: str, new: str) -> list[tuple[int, str]]:
+    """The exit codes and texts of commands that fail on a risk."""
+    for side, text in (("old", old), ("new", new)):
+        write(root / side, {**BASE, "more.yaml": text} if text else BASE)
+    commands = (("diff", "old", "new"), ("plan", "new", "--from", "old"))
+    done = [olmc(*command, "--fail-on", "risk") for command in commands]
+    return [(each.exit_code, unfolded(each.stdout)) for each in done]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_variables_become_is_reviewed(attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for code, text in outcomes(tmp_path, *ATTACKS[attack]):
+        assert code == 1, text
+        assert "[risk]" in text or "[breaking]" in text
+
+
+@pytest.mark.parametrize("change", HARMLESS)
+def test_variables_that_give_no_power_are_no_risk(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _, text in outcomes(tmp_path, *HARMLESS[change]):
+        assert "[risk]" not in text
+
+
+def test_a_variable_that_was_there_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    old = BINDING.replace("view", "'${ROLE:=cluster-admin}'")
+    for code, text in outcomes(tmp_path, old, old.replace("name: crew}", "name: crew, labels: {a: b}}", 1)):
+        assert (code, "[risk]" in text) == (0, False), text
