@@ -120,7 +120,9 @@ def key_of(node: Node) -> str | None:
 
 def root_node(path: str, text: str, number: int) -> tuple[Node | None, int]:
     """The root of a document, and how many lines of the file stand before those that it counts."""
-    return (_small_root if len(text) < _SMALL else _large_root)(path, text, number)
+    # Of a path only its end counts: each item of a stream may have one of its own.
+    end = ".json" if path.endswith(".json") else ""
+    return (_small_root if len(text) < _SMALL else _large_root)(end, text, number)
 
 
 _SMALL = 16_384
