@@ -11,9 +11,8 @@ from typing import Any, Literal
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, group_by_label, operator_accounts
-from olmc.k8s.api.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
+from olmc.k8s.api.rbac import RuleIndex, decode_rules, merge, normalize, rbac_forms, rules_allow, rules_decoder
 from olmc.k8s.api.rbac_access import RoleBinding, decode_binding, decode_role, joined_once
-from olmc.k8s.api.rbac_forms import rbac_forms
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,

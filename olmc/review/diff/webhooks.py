@@ -8,7 +8,7 @@ from itertools import islice, product
 from typing import Any
 
 from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
-from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE
+from olmc.k8s.api.rbac import CONSTRAINT_ROLE
 from olmc.k8s.api.selectors import requirements
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.objects import ANY, KubernetesObject, ObjectKey, PolicyRule, mapping, mappings, spec_of, text, texts

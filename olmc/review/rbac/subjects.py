@@ -11,9 +11,8 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import csv_by_label, has_copy_label, operator_accounts
 from olmc.compiler.output.messages import not_found
-from olmc.k8s.api.rbac import decode_rules, normalize
+from olmc.k8s.api.rbac import CONSTRAINT_ROLE, bound_by_default, decode_rules, normalize, rendered_forms
 from olmc.k8s.api.rbac_access import Role, RoleBinding, Roles, collect_roles, decode_binding, decode_role, with_groups
-from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
 from olmc.k8s.api.restmapper import has_no_resource, resources_outside_namespaces
 from olmc.k8s.diagnostics import Location, Place
 from olmc.k8s.lean import NamedTuple

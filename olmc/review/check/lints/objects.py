@@ -21,8 +21,7 @@ from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.rules.findings import lints as rules
 from olmc.k8s.api.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.k8s.api.rbac import decode_rules, normalize
-from olmc.k8s.api.rbac_forms import rbac_forms
+from olmc.k8s.api.rbac import decode_rules, normalize, rbac_forms
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean, misspelt
 from olmc.k8s.gojson import Path, unknown_keys
