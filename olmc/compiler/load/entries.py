@@ -145,7 +145,9 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     for path in charts:
         entries += _releases(path, applied.of(path))
     plain = [
-        path for path in applied.by_path if path not in nodes and path not in charts and _has_olm(root, folder, path)
+        path
+        for path, appliers in applied.by_path.items()
+        if path not in nodes and path not in charts and _has_olm(root, folder, path, appliers)
     ]
     loose = _policy_folders(root, folder, nodes, charts)
     if not applied.by_path and not applied.open_sources:
@@ -537,10 +539,14 @@ def _is_library(root: Path, path: str) -> bool:
     return as_text(read_chart((root / path).resolve(), root).content.get("type")) == "library"
 
 
-def _has_olm(root: Path, folder: Folder, path: str) -> bool:
-    """Whether a folder without a kustomization has something of OLM in its files; those of a chart are templates."""
+def _has_olm(root: Path, folder: Folder, path: str, appliers: Iterable[Applier]) -> bool:
+    """Whether a folder without a kustomization has something of OLM in its files, or in all files below it if a tool
+    reads these; those of a chart are templates."""
     below = next((f for f in _folders(folder) if f.path == path), None)
-    return below is not None and not is_chart(below) and any(_is_olm(root, name) for name in below.walk())
+    if below is None or is_chart(below):
+        return False
+    is_recursive = any(applier.is_recursive for applier in appliers)
+    return any(_is_olm(root, name) for name in (below.walk() if is_recursive else map(below.join, below.files)))
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:

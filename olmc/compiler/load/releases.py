@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from olmc.compiler.load.files import Folder, fits_parts, read_text
+from olmc.compiler.load.application_sets import FIELD, Effort, applications_of, flat_values, folders_above
+from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.k8s.diagnostics import Location, Report, Source
@@ -169,194 +170,6 @@ def _plain(value: Any) -> str:
     return as_text(value) if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
-# The Applications that an ApplicationSet makes, as far as what its generators read is plain data in the repository.
-
-_FIELD = regex(r"\{\{-?\s*\.?([A-Za-z_][\w.\[\]/-]*)\s*-?\}\}")
-_MOST = 20_000
-_EFFORT = 2_000_000
-_CHARACTERS, _FILE = 16, 50
-"""How many characters cost as much as one value, and as how many values a file that is read counts."""
-
-Parameters = Mapping[str, Any]
-
-
-class _OpenError(Exception):
-    """Something that only the tool, or the cluster, knows, or that would take too long to find out."""
-
-
-class Effort:
-    """What may be done for all ApplicationSets of a repository: generators multiply, and templates are filled in for
-    each combination, so that a small file may ask for more than anybody can do."""
-
-    def __init__(self, most: int = _EFFORT) -> None:
-        self.left = most
-
-    def spend(self, count: int) -> None:
-        """Count so many values, or names that are compared with a pattern."""
-        self.left -= count
-        if self.left < 0:
-            raise _OpenError
-
-
-def applications_of(
-    applicationset: Mapping[str, Any], root: Path, files: Sequence[str], effort: Effort
-) -> tuple[dict[str, Any], ...]:
-    """The Applications of an ApplicationSet in the repository at `root`, whose files are `files`; () where any of its
-    generators, or anything in its template, is not to be determined from the repository alone, or not with so much
-    effort.
-
-    Of templates only fields are filled in (`{{path.basename}}`, `{{ .cluster.name }}`), no functions.
-    """
-    spec = spec_of(applicationset)
-    if spec.get("templatePatch"):
-        return ()
-    is_go = spec.get("goTemplate") is True
-    repository = _Repository(root, files, effort)
-    made = []
-    try:
-        for generator in mappings(spec.get("generators")):
-            for parameters in _generated(generator, repository, is_go):
-                template = _filled(spec.get("template"), parameters, effort)
-                metadata = {"namespace": namespace_of(applicationset), **mapping(mapping(template).get("metadata"))}
-                body = mapping(template).get("spec")
-                made.append({"kind": "Application", "metadata": metadata, "spec": body})
-                if len(made) > _MOST:
-                    return ()
-    except _OpenError:
-        return ()
-    return tuple(application for application in made if name_of(application))
-
-
-class _Repository(NamedTuple):
-    """What generators read, and how much may be done for it."""
-
-    root: Path
-    files: Sequence[str]
-    effort: Effort
-
-
-def _generated(generator: Mapping[str, Any], repository: _Repository, is_go: bool) -> list[Parameters]:
-    kinds = generator.keys() - {"selector"}
-    repository.effort.spend(1)
-    if kinds == {"list"} and not generator.get("selector"):
-        of_list = mapping(generator["list"])
-        if of_list.get("elementsYaml") or of_list.get("template"):
-            raise _OpenError
-        return _within([_named(element, is_go) for element in mappings(of_list.get("elements"))])
-    if kinds == {"git"} and not generator.get("selector"):
-        return _within(list(_of_git(mapping(generator["git"]), repository, is_go)))
-    if kinds == {"matrix"} and not generator.get("selector"):
-        several = mappings(mapping(generator["matrix"]).get("generators"))
-        if len(several) != 2 or "{{" in json.dumps(several, default=str):
-            raise _OpenError
-        # What does not depend on the other is generated once: in each other, matrices multiply.
-        rows, columns = (_generated(one, repository, is_go) for one in several)
-        if len(rows) * len(columns) > _MOST:
-            raise _OpenError
-        repository.effort.spend(len(columns) * sum(map(len, rows)) + len(rows) * sum(map(len, columns)))
-        return [{**row, **column} for row in rows for column in columns]
-    raise _OpenError
-
-
-def _within(parameters: list[Parameters]) -> list[Parameters]:
-    if len(parameters) > _MOST:
-        raise _OpenError
-    return parameters
-
-
-def _named(values: Mapping[str, Any], is_go: bool) -> Parameters:
-    """Parameters as templates name them: nested for Go's, else by whole paths."""
-    return values if is_go else dict(_flat(values, ""))
-
-
-def _flat(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
-    else:
-        yield prefix, value
-
-
-def _of_git(git: Mapping[str, Any], repository: _Repository, is_go: bool) -> Iterator[Parameters]:
-    """The parameters of folders, or of files with their content, that patterns name."""
-    if git.get("pathParamPrefix") or git.get("template") or git.get("values"):
-        raise _OpenError
-    root, files, effort = repository
-    wanted = mappings(git.get("directories"))
-    effort.spend(len(files))
-    folders = sorted({above for path in files for above in _above(path)}) if wanted else []
-    effort.spend(len(folders) * len(wanted))
-    kept = [as_text(entry.get("path")) for entry in wanted if entry.get("exclude") is not True]
-    left_out = [as_text(entry.get("path")) for entry in wanted if entry.get("exclude") is True]
-    for folder in folders:
-        if _fits(folder, kept) and not _fits(folder, left_out):
-            yield _path(folder, "", is_go)
-    patterns = [as_text(entry.get("path")) for entry in mappings(git.get("files"))]
-    effort.spend(len(files) * len(patterns))
-    for path in files:
-        if _fits(path, patterns):
-            report = Report()
-            text = read_text(root, path, report) or ""
-            effort.spend(_FILE + len(text) // _CHARACTERS)
-            documents = read(path, text, report)
-            if report.failed or len(documents) != 1 or not isinstance(documents[0].value, dict):
-                raise _OpenError
-            folder, _, name = path.rpartition("/")
-            yield {**_named(documents[0].value, is_go), **_path(folder, name, is_go)}
-
-
-def _above(path: str) -> Iterator[str]:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
-
-
-def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a pattern fits a path part by part; `**` stands for any number of them."""
-    parts = path.split("/")
-    return any(fits_parts(parts, pattern.removeprefix("./").split("/")) for pattern in patterns if pattern)
-
-
-def _path(folder: str, name: str, is_go: bool) -> Parameters:
-    values: dict[str, Any] = {"path": folder, "basename": posixpath.basename(folder)}
-    values |= {"filename": name} if name else {}
-    if is_go:
-        return {"path": values}
-    segments = {f"path[{number}]": part for number, part in enumerate(folder.split("/"))}
-    return {"path": folder, **{f"path.{key}": value for key, value in values.items() if key != "path"}, **segments}
-
-
-def _filled(value: Any, parameters: Parameters, effort: Effort) -> Any:
-    """A template with its fields; raises _OpenError where there is more in it than fields that are known."""
-    effort.spend(1)
-    if isinstance(value, str):
-        effort.spend(len(value) // _CHARACTERS)
-        text = _FIELD.sub(lambda match: _field(match[1], parameters, effort), value)
-        if "{{" in _FIELD.sub("", value):
-            raise _OpenError
-        return text
-    if isinstance(value, Mapping):
-        return {key: _filled(inner, parameters, effort) for key, inner in value.items()}
-    return [_filled(inner, parameters, effort) for inner in value] if isinstance(value, list) else value
-
-
-def _field(name: str, parameters: Parameters, effort: Effort) -> str:
-    value: Any = parameters
-    for part in (name,) if name in parameters else name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            raise _OpenError
-        value = value[part]
-    text = _text(value)
-    effort.spend(_FILE + len(text) // _CHARACTERS)
-    return text
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Mapping | list) or value is None:
-        raise _OpenError
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 # Who applies the folders of a repository: Applications of Argo CD, Kustomizations and HelmReleases of Flux.
 
 _APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
@@ -468,11 +281,12 @@ class OpenSource(NamedTuple):
 
 class Appliers(NamedTuple):
     """Who applies the folders of a repository: by path, by patterns of paths, and by paths of which the parts stand in
-    several ApplicationSets."""
+    several ApplicationSets. `unfollowed` are the ApplicationSets whose Applications olmc can't determine."""
 
     by_path: Mapping[str, tuple[Applier, ...]]
     open_sources: tuple[OpenSource, ...] = ()
     by_values: Mapping[str, tuple[Applier, ...]] = MappingProxyType({})
+    unfollowed: frozenset[str] = frozenset()
 
     def of(self, path: str) -> tuple[Applier, ...]:
         """Return those that apply the folder at a path."""
@@ -498,6 +312,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
     """Read the objects by which the folders of a repository are applied; those that are kept aside apply nothing."""
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
+    unfollowed: set[str] = set()
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
@@ -511,7 +326,8 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
             place = locate(document.source, ())
             if obj["kind"] == "ApplicationSet" and not made:
                 sets.append((dict(obj), place))
-            for one in (obj, *made):
+            unfollowed |= {applier_of(obj)} if made is None else set()
+            for one in (obj, *(made or ())):
                 for source in _sources(one, document.source):
                     target = posixpath.normpath(source.path.strip("/") or ".")
                     release = source.release and source.release._replace(top=root)
@@ -525,7 +341,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
         known.setdefault(target, []).append(applier)
     open_sources: list[OpenSource] = []
     possible: dict[str, list[Applier]] = {}
-    folders = {above for path in files for above in _above(path)} if sets else set()
+    folders = {above for path in files for above in folders_above(path)} if sets else set()
     for found in _open_sources(sets):
         release = found.applier.release and found.applier.release._replace(top=root)
         one_source = found._replace(applier=found.applier._replace(release=release))
@@ -535,7 +351,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
         elif path in folders:
             possible.setdefault(path, []).append(one_source.applier)
     by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
-    return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values)
+    return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values, frozenset(unfollowed))
 
 
 def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
@@ -552,7 +368,7 @@ def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
                 application.name, application.namespace, name, application.place, files, top=root,
             )  # fmt: skip
             there = Destination(group.name, application.namespace)
-            yield application.path, Applier(name, application.place, (), release, "", there)
+            yield application.path, Applier(name, application.place, (), release, "", there, is_recursive=True)
 
 
 def _is_server_side(obj: Mapping[str, Any]) -> bool:
@@ -684,13 +500,14 @@ def _sources_of_set(
     release = Release(
         namespace=destination.namespace, applier=applier_of(obj), place=place, unknown=("what its generators fill in",)
     )
-    applier = Applier(applier_of(obj), place, (), release, "", destination)
     parts = _part_fields(obj, body)
     for source in (mapping(body.get("source")), *mappings(body.get("sources"))):
         template = as_text(source.get("path"))
         if "{{" not in template:
             continue
-        fields = tuple(dict.fromkeys(match[1] for match in _FIELD.finditer(template)))
+        is_recursive = mapping(source.get("directory")).get("recurse") is True
+        applier = Applier(applier_of(obj), place, (), release, "", destination, is_recursive, _is_server_side(obj))
+        fields = tuple(dict.fromkeys(match[1] for match in FIELD.finditer(template)))
         # A value without a slash is one among others, which overlays of the ApplicationSet may have.
         folders = [[v for v in values.get(name, ()) if "/" in v] or [f"{{{name}}}"] for name in fields]
         known = [list((values if folder != [f"{{{name}}}"] else others).get(name, ()))
@@ -698,7 +515,7 @@ def _sources_of_set(
         for choice in itertools.islice(
             itertools.chain(itertools.product(*folders), itertools.product(*known)), _MOST_VALUES
         ):
-            path = _FIELD.sub(partial(_chosen, dict(zip(fields, choice, strict=True))), template)
+            path = FIELD.sub(partial(_chosen, dict(zip(fields, choice, strict=True))), template)
             segments = tuple(part for part in path.strip("/").split("/") if part not in ("", "."))
             # What overlays take in is no folder of a cluster.
             is_whole = segments[-1:] and segments[-1] not in _NO_CLUSTERS
@@ -753,10 +570,10 @@ def _generator_values(generators: Any) -> Iterator[tuple[str, str]]:
         for kind, given in generator.items():
             body = mapping(given)
             yield from _generator_values(body.get("generators"))
-            for name, value in _flat(mapping(body.get("values")), "values"):
+            for name, value in flat_values(mapping(body.get("values")), "values"):
                 yield name, _plain(value)
             for element in mappings(body.get("elements")):
-                for name, value in _flat(element, ""):
+                for name, value in flat_values(element, ""):
                     yield name, _plain(value)
             for folder in mappings(body.get("directories")) if kind == "git" else ():
                 if folder.get("exclude") is not True:

@@ -15,7 +15,7 @@ from typing import Any
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries, repository_at
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.files import Folder, is_bundle, read_text
 from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
@@ -267,7 +267,17 @@ def _read_entry(
         reading.manifests.extend(rendered.manifests)
         reading.built.update(dict.fromkeys(rendered.files))
     else:
-        add_parts(root, folder, reading, report)
+        is_flat = entry.appliers and not any(applier.is_recursive for applier in entry.appliers)
+        add_parts(root, _without_files_below(folder) if is_flat else folder, reading, report)
+
+
+def _without_files_below(folder: Folder) -> Folder:
+    """Return a folder of which a tool applies its own files; the content of bundles and catalogs below it stays."""
+    return folder._replace(folders=tuple(
+        below if is_bundle(below) or below.path.rpartition("/")[2] == CATALOGS_FOLDER
+        else _without_files_below(below)._replace(files=())
+        for below in folder.folders
+    ))  # fmt: skip
 
 
 def _folder_at(folder: Folder, path: str) -> Folder | None:
