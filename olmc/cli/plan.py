@@ -46,8 +46,8 @@ from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import served_candidates
 from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load.config import read_config
-from olmc.compiler.load.entries import Repository, repository_at
-from olmc.compiler.load.files import no_folder, read_text, scan, scan_workspace
+from olmc.compiler.load.entries import as_repository, may_have_been_repository, repository_at
+from olmc.compiler.load.files import ScannedFolder, no_folder, read_text, scan, scan_workspace
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.olm.naming import release_of
@@ -259,9 +259,10 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         if not _in_repository() and _has_nothing(inputs[0]):
             fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
     tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
-    repository = repository_at(inputs[0].root, tree) if tree is not None and inputs[0].is_plain else None
-    if repository is not None:
-        raise SystemExit(_plan_repository(ctx, opts, repository, fields))
+    if tree is not None and inputs[0].is_plain:
+        exit_code = _plan_repository(ctx, opts, inputs[0].root, tree, fields)
+        if exit_code is not None:
+            raise SystemExit(exit_code)
     options, begun = options_and_begun(
         ctx, fields, _COMPARED, may_be_absent=opts.allow_empty, entry="".join(opts.entries)
     )
@@ -317,28 +318,37 @@ def _has_nothing(one: Input) -> bool:
     return not one.is_staged and bool(emptiness(one.root, compile(one.request(Options(), frozenset()))))
 
 
-def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
-    """Print the plan for all clusters of a repository, and return the exit code."""
+def _plan_repository(
+    ctx: click.Context, opts: PlanOptions, root: Path, tree: ScannedFolder, fields: dict[str, Any]
+) -> int | None:
+    """Print the plan for all clusters of a repository, and return the exit code; None where neither side is one."""
+    known = repository_at(root, tree)
+    # What is a workspace now may have been a repository before.
+    now = known if known is not None or not may_have_been_repository(root, tree) else as_repository(root, tree.folder)
+    if now is None:
+        return None
     from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
 
-    if opts.walk or opts.at is not None or opts.output == "html":
-        wrong_usage("--walk, --at and -o html take one cluster; choose one with --entry.")
-    if len(fields["from_"]) > 1:
-        wrong_usage("a plan for all clusters takes one --from; choose a cluster with --entry.")
     given = engine.EVERYTHING | fixed_of(ctx, fields)
-    options = options_of(ctx, {**fields, "from_": ()}, _COMPARED)
-    request = CompileRequest(now.root, options, given)
+    request = CompileRequest(now.root, options_of(ctx, {**fields, "from_": ()}, _COMPARED), given)
     report = Report()
-    (name,) = fields["from_"]
+    name = fields["from_"][0]
     with progress() as doing, tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
         doing(f"compiling the clusters of {now.root}")
         place = place_of_state(name, Beginning(os.fspath(now.root), request, as_side=True), Path(folder), report)
+        before = repository_at(place) if place is not None and place.is_dir() else None
+        if before is None and known is None:
+            return None
+        if opts.walk or opts.at is not None or opts.output == "html":
+            wrong_usage("--walk, --at and -o html take one cluster; choose one with --entry.")
+        if len(fields["from_"]) > 1:
+            wrong_usage("a plan for all clusters takes one --from; choose a cluster with --entry.")
         tell(tuple(report), least=Severity.FAILURE)
         if place is None:
             return BAD_INPUT
         if not place.is_dir():
             wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
-        before = repository_at(place) or Repository(place, scan_workspace(place).folder, ())
+        before = before or as_repository(place, scan_workspace(place).folder)
         planned = plan_repository(request, before, now, (name, folder_from_here(now.root) or "."))
     if opts.output == "json":
         say(repository_json(planned), out=True)
@@ -350,7 +360,7 @@ def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fie
         return BAD_INPUT
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
     is_grave = least is not None and bool(
-        (planned.released and least <= Severity.FAILURE)
+        ((planned.released or planned.has_undetermined) and least <= Severity.FAILURE)
         or any(change.severity >= least for change in planned.changes)
         or any(_has_change(each.plan, least) for each in planned.clusters)
     )

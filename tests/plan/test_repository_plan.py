@@ -180,7 +180,7 @@ def test_an_application_that_applies_an_entry_in_another_way_is_a_risk(tmp_path:
     planned = json.loads(plan(tmp_path, {"apps/south.yaml": changed}, "-o", "json").stdout)
     (risk,) = planned["files"]
     assert (risk["object"]["name"], risk["severity"]) == ("apps/south.yaml", "risk")
-    assert f"another {field}" in risk["text"]
+    assert f"clusters/south in another way ({field})" in risk["text"]
     assert planned["unchanged"] == ["north"]
 
 

@@ -313,6 +313,23 @@ def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository |
     return Repository(root, folder, entries) if entries else None
 
 
+def may_have_been_repository(root: Path, tree: ScannedFolder) -> bool:
+    """Whether another version of a workspace may be a repository: it has no OLM, or tools apply folders of it."""
+    if tree.beyond:
+        return False
+    applied = read_appliers(root, tree.folder)
+    return bool(applied.by_path or applied.sets) or is_without_olm(root, tree.folder)
+
+
+def as_repository(root: Path, folder: Folder) -> Repository:
+    """Return what is at `root`, whose tree is `folder`, as a repository, with those entries that tools apply.
+
+    It may be a workspace, as a repository is that has no OLM any more, or one entry of plain manifests.
+    """
+    entries = find_entries(root, _without_content(folder))
+    return Repository(root, folder, tuple(entry for entry in entries if entry.appliers))
+
+
 def with_entries_of(repository: Repository, other: Repository) -> Repository:
     """Return a repository with the entries of another version of it that are here as well, and without OLM.
 

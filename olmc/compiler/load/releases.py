@@ -221,13 +221,18 @@ class Destination(NamedTuple):
     variables: Variables | None = None
 
 
+Settings = tuple[tuple[str, str], ...]
+"""Fields of an object by name, each with its value as JSON."""
+
+
 class Applier(NamedTuple):
     """An object by which a GitOps tool applies a folder, where it stands, its fields that change what is in the
     folder, and how it installs the folder if that is a Helm chart.
 
     `made_by` is the ApplicationSet that makes it, "" for an object of its own; `destination` is where it applies it.
     `is_recursive`: it applies all files below the folder, as far as that has no kustomization. `is_server_side`: the
-    API server merges what it applies, so that no object keeps a copy of itself.
+    API server merges what it applies, so that no object keeps a copy of itself. `settings` are the fields that change
+    what it applies and that olmc does not follow.
     """
 
     name: str
@@ -238,16 +243,18 @@ class Applier(NamedTuple):
     destination: Destination = Destination()
     is_recursive: bool = False
     is_server_side: bool = False
+    settings: Settings = ()
 
 
 class _AppliedSource(NamedTuple):
-    """A path that an object applies, the fields by which it changes what is there, how it installs a chart, and
-    where."""
+    """A path that an object applies, the fields by which it changes what is there, how it installs a chart, where, and
+    the fields that olmc does not follow."""
 
     path: str
     changes: tuple[str, ...] = ()
     release: Release | None = None
     destination: Destination = Destination()
+    settings: Settings = ()
 
 
 class OpenSource(NamedTuple):
@@ -279,14 +286,22 @@ class OpenSource(NamedTuple):
         return self.applier._replace(destination=destination._replace(cluster=cluster or destination.cluster))
 
 
+class ReadSet(NamedTuple):
+    """An ApplicationSet: its file, its fields that make Applications, and whether olmc can determine these."""
+
+    file: str
+    settings: Settings
+    is_followed: bool
+
+
 class Appliers(NamedTuple):
     """Who applies the folders of a repository: by path, by patterns of paths, and by paths of which the parts stand in
-    several ApplicationSets. `unfollowed` are the ApplicationSets whose Applications olmc can't determine."""
+    several ApplicationSets. `sets` are all ApplicationSets by name."""
 
     by_path: Mapping[str, tuple[Applier, ...]]
     open_sources: tuple[OpenSource, ...] = ()
     by_values: Mapping[str, tuple[Applier, ...]] = MappingProxyType({})
-    unfollowed: frozenset[str] = frozenset()
+    sets: Mapping[str, ReadSet] = MappingProxyType({})
 
     def of(self, path: str) -> tuple[Applier, ...]:
         """Return those that apply the folder at a path."""
@@ -312,7 +327,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
     """Read the objects by which the folders of a repository are applied; those that are kept aside apply nothing."""
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
-    unfollowed: set[str] = set()
+    followed: dict[str, ReadSet] = {}
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
@@ -326,15 +341,16 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
             place = locate(document.source, ())
             if obj["kind"] == "ApplicationSet" and not made:
                 sets.append((dict(obj), place))
-            unfollowed |= {applier_of(obj)} if made is None else set()
-            for one in (obj, *(made or ())):
+            if obj["kind"] == "ApplicationSet":
+                followed[applier_of(obj)] = ReadSet(path, _settings(spec_of(obj), _SET_FIELDS), made is not None)
+            for one in made or (obj,):
                 for source in _sources(one, document.source):
                     target = posixpath.normpath(source.path.strip("/") or ".")
                     release = source.release and source.release._replace(top=root)
                     made_by = "" if one is obj else applier_of(obj)
                     applier = Applier(
                         applier_of(one), place, source.changes, release, made_by, source.destination,
-                        _recurses(one, source.path, target, files), _is_server_side(one),
+                        _recurses(one, source.path, target, files), _is_server_side(one), source.settings,
                     )  # fmt: skip
                     known.setdefault(target, []).append(applier)
     for target, applier in _of_patterns(root, folder):
@@ -351,7 +367,7 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
         elif path in folders:
             possible.setdefault(path, []).append(one_source.applier)
     by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
-    return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values, frozenset(unfollowed))
+    return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values, followed)
 
 
 def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
@@ -400,11 +416,12 @@ def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
     if api.startswith(HELM_RELEASE):
         installed = flux_release(obj, place) if obj["kind"] == "HelmRelease" else None
         if installed is not None:
-            cluster = _cluster_of_flux(spec, place.path)
-            yield _AppliedSource(installed[0], (), installed[1], Destination(cluster, installed[1].namespace))
+            there = Destination(_cluster_of_flux(spec, place.path), installed[1].namespace)
+            yield _AppliedSource(installed[0], (), installed[1], there, _settings(spec, _FLUX_FIELDS))
     elif api.startswith(_FLUX):
         for path in _paths([spec]):
-            yield _AppliedSource(path, tuple(f for f in _FLUX_CHANGES if spec.get(f)), None, _of_flux(spec, place.path))
+            changes, there = tuple(f for f in _FLUX_CHANGES if spec.get(f)), _of_flux(spec, place.path)
+            yield _AppliedSource(path, changes, None, there, _settings(spec, _FLUX_FIELDS))
     elif obj["kind"] == "Application":
         releases, destination = dict(application_releases(obj, place)), _of_application(spec, place.path)
         for source in (mapping(spec.get("source")), *mappings(spec.get("sources"))):
@@ -415,13 +432,38 @@ def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
                 changes = tuple(field for field in changes if field != "kustomize")
             for path in _paths([source]):
                 fields = tuple(f"source.{field}" for field in changes)
-                yield _AppliedSource(path, fields, releases.get(source["path"]), there)
+                yield _AppliedSource(path, fields, releases.get(source["path"]), there, _of_source(source))
     elif obj["kind"] == "ApplicationSet":
         open_values = ("what its generators fill in",)
         body = mapping(mapping(spec.get("template")).get("spec"))
         release = Release(applier=applier_of(obj), place=locate(place, ()), unknown=open_values)
         for path in _paths(_with_path(spec)):
             yield _AppliedSource(path, (), release, _of_application(body, place.path))
+
+
+_SOURCE_FIELDS = ("repoURL", "targetRevision", "chart", "kustomize", "plugin", "directory")
+_FLUX_FIELDS = (
+    "sourceRef", "suspend", "patches", "patchesStrategicMerge", "patchesJson6902", "images", "components",
+    "commonMetadata", "namePrefix", "nameSuffix", "valuesFrom", "postRenderers", "chartRef",
+)  # fmt: skip
+_SET_FIELDS = ("generators", "template", "templatePatch", "goTemplate", "goTemplateOptions")
+_FOLLOWED = {"kustomize": "namespace", "directory": "recurse"}
+"""Fields in fields of a source that olmc follows."""
+
+
+def _settings(obj: Mapping[str, Any], fields: Iterable[str]) -> Settings:
+    """Those of the fields that an object has."""
+    return tuple((name, json.dumps(obj[name], sort_keys=True, default=str)) for name in fields if obj.get(name))
+
+
+def _of_source(source: Mapping[str, Any]) -> Settings:
+    """The fields of a source of an Application that olmc does not follow."""
+    followed = {
+        name: {key: value for key, value in mapping(source[name]).items() if key != inner}
+        for name, inner in _FOLLOWED.items()
+        if name in source
+    }
+    return _settings({**source, **followed}, _SOURCE_FIELDS)
 
 
 def _of_application(spec: Mapping[str, Any], path: str) -> Destination:

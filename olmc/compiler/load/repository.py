@@ -247,7 +247,7 @@ def _read_entry(
         reading.manifests.extend(chain.from_iterable(group.manifests for group in groups if group.path == entry.path))
         reading.built[entry.path] = None
         return
-    folder = _folder_at(repository.folder, entry.path)
+    folder = folder_at(repository.folder, entry.path)
     if folder is None:
         return
     if entry.is_kustomization and (kustomization := kustomization_in(root, folder)) is not None:
@@ -280,7 +280,8 @@ def _without_files_below(folder: Folder) -> Folder:
     ))  # fmt: skip
 
 
-def _folder_at(folder: Folder, path: str) -> Folder | None:
+def folder_at(folder: Folder, path: str) -> Folder | None:
+    """Return the folder at a path below another one, None where the tree has none."""
     below: Folder | None = folder
     for name in path.split("/") if path not in ("", ".") else ():
         below = below.folder(name) if below is not None else None

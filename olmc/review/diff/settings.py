@@ -6,7 +6,7 @@ Whoever changes these changes what a review gets to see, so a review says it fir
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,7 @@ from olmc.compiler.load.build_files import BuildFile
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
 from olmc.compiler.load.files import IGNORE_FILE, ScannedFolder, ignore_lines, scan_workspace
-from olmc.compiler.load.gitops_files import objects_to_fill
+from olmc.compiler.load.gitops_files import ARGO_FOLDER, ARGO_GENERATES, objects_to_fill
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Reason
@@ -330,18 +330,24 @@ def cluster_side(name: str, compilation: SettledCompilation) -> Side:
 
 
 def repository_side(
-    name: str, root: Path, inputs: Inputs, counts: Callable[[str], bool], known: ScannedFolder | None
-) -> Side:
+    name: str, root: Path, inputs: Inputs, counts: Callable[[str], bool], followed: Collection[str],
+    known: ScannedFolder | None,
+) -> Side:  # fmt: skip
     """A repository as a side without objects: its settings, and the files on which results of tools depend and which
     are not among its `inputs`.
 
-    `counts` says of the path of a file whether it concerns what is compiled, `known` is an earlier scan.
+    `counts` says of the path of a file whether it concerns what is compiled. `followed` are files of ApplicationSets
+    whose Applications count as entries, so that what their generators read does. `known` is an earlier scan.
     """
     config = read_config(root, Report())
     accepted = with_subjects(root, collect_suppressions(root, config, sorted(inputs.files - inputs.content)))
     builds, deciders = tool_files(root, inputs, {}, known, submodules_at(root))
     builds = {path: file for path, file in builds.items() if counts(path)}
-    decide = (one for one in deciders.digests if counts(one.path) or (one.lead and counts(one.lead)))
+    decide = (
+        one for one in deciders.digests
+        if (counts(one.path) or (one.lead and counts(one.lead)))
+        and not (one.lead in followed and one.effect in (ARGO_FOLDER, ARGO_GENERATES))
+    )  # fmt: skip
     deciders = deciders._replace(digests={one: deciders.digests[one] for one in decide})
     patterns = tuple(filter(_is_pattern, ignore_lines(root)))
     return Side(name, (), settings=SideSettings(config, patterns, tuple(accepted), builds, deciders))

@@ -46,6 +46,7 @@ from olmc.k8s.objects import (
     LAST_APPLIED,
     OLM_GROUP,
     RBAC,
+    CatalogKey,
     KubernetesObject,
     Manifest,
     ObjectKey,
@@ -60,6 +61,7 @@ from olmc.k8s.objects import (
     owner_references,
     spec_of,
     status_of,
+    text,
     texts,
 )
 from olmc.review.diagnose.engine import CURE, is_shown
@@ -259,6 +261,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
         elif operator.outcome == "failing" and operator.phase == "Succeeded" and operator.why:
             yield from _unresolved(operator, context)
     yield from _held_back(context.cluster)
+    yield from _unknown_left_running(context)
     yield from _crds_deleted(context)
 
 
@@ -373,6 +376,28 @@ def _not_adopted(operator: OperatorOutcome) -> Task:
         f"over. {kept} the CSV, and OLM installs the operator again. Its CRDs and their objects stay.",
         _deletion(operator),
     )
+
+
+def _unknown_left_running(context: TaskContext) -> Iterator[Task]:
+    """What to do about the operators of Subscriptions that go, where olmc does not know what they have installed
+    (observed-36)."""
+    gone = {change.key for change in context.applied if change.action in ("delete", "prune")}
+    asked = {(s.name.namespace, s.package) for s in context.cluster.subscriptions.values()}
+    for key in sorted(key for key in gone if (key.group, key.kind) == (OLM_GROUP, "Subscription")):
+        subscription = context.state.objects[key].object
+        spec = spec_of(subscription)
+        package = text(spec.get("name"))
+        catalog = context.cluster.catalogs.get(CatalogKey(text(spec.get("sourceNamespace")), text(spec.get("source"))))
+        is_known = status_of(subscription).get("installedCSV") or (catalog is not None and catalog.catalog is not None)
+        if is_known or (key.namespace, package) in asked or ObjectKey("", "Namespace", "", key.namespace) in gone:
+            continue
+        label = component_label_key(package, key.namespace)
+        yield Task(
+            f"The operator that Subscription {key.namespace}/{key.name} has installed keeps running without upgrades: "
+            "OLM does not uninstall. To uninstall it, delete its CSV, whose name olmc does not know; its CRDs and "
+            "their objects stay.",
+            f"kubectl -n {key.namespace} delete clusterserviceversion -l {quote(label)}",
+        )
 
 
 def _deletion(operator: OperatorOutcome) -> str:

@@ -13,7 +13,8 @@ from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read
 from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
+from olmc.compiler.load.releases import Applier, Settings, read_appliers
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository, folder_at
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
@@ -26,11 +27,9 @@ from olmc.k8s.objects import (
     annotations_of,
     gvk_of,
     mapping,
-    mappings,
     name_of,
     namespace_of,
     object_key,
-    spec_of,
     text,
 )
 from olmc.k8s.yaml import read
@@ -70,8 +69,9 @@ class RepositoryPlan(NamedTuple):
     """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
-    are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read;
-    `problems` are why entries are left out."""
+    are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read.
+    `has_undetermined`: one is left out because olmc reads it on one side alone. `problems` are why entries are left
+    out."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
@@ -80,6 +80,7 @@ class RepositoryPlan(NamedTuple):
     files: Difference = Difference(Side("before", ()), Side("after", ()), (), (), MappingProxyType({}), 0)
     released: tuple[ReleasedEntry, ...] = ()
     is_broken: bool = False
+    has_undetermined: bool = False
     problems: tuple[Diagnostic, ...] = ()
 
     @property
@@ -101,12 +102,13 @@ def plan_repository(
 
     `request` has the options, `names` are those of both sides for readers.
     """
-    before, now = with_entries_of(before, now), with_entries_of(now, before)
+    before, now, undetermined = _without_undetermined(with_entries_of(before, now), with_entries_of(now, before))
     now = _without_released(before, now)
+    appliers = applier_changes(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
     whole_old, whole_new = _built(of_old, before), _built(of_new, now)
     (built_old, built_new), left_out, problems = _without_unbuilt(whole_old, whole_new)
-    appliers = applier_changes(before, now)
+    left_out = (*undetermined, *left_out)
     unseen = {*left_out, *chain.from_iterable(paths for _, paths in appliers)}
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
@@ -129,7 +131,7 @@ def plan_repository(
     files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
     is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
-    return RepositoryPlan(*outcome, left_out, files, released, is_broken, problems)
+    return RepositoryPlan(*outcome, left_out, files, released, is_broken, bool(undetermined), problems)
 
 
 def _without_released(before: Repository, now: Repository) -> Repository:
@@ -160,8 +162,8 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
     staying = _staying(own_old, own_new)
     come = {key for keys in gained.values() for key in keys}
     gone = {key for keys in lost.values() for key in keys}
-    added = _beside(now.repository, before.repository, gone)
-    removed = _beside(before.repository, now.repository, come)
+    added = _beside(now, before.repository, gone)
+    removed = _beside(before, now.repository, come)
     # Where tools of the repository apply entries, one without a tool was in no cluster.
     left = lost if not any(entry.appliers for entry in before.repository.entries) else {
         name: keys for name, keys in lost.items() if old[name].cluster.names
@@ -246,12 +248,14 @@ def _with_others(part: ClusterPart, more: Mapping[ObjectKey, Manifest]) -> Clust
     return part._replace(others=(*part.others, *(m for key, m in more.items() if key not in known)))
 
 
-def _beside(here: Repository, there: Repository, keys: Collection[ObjectKey]) -> set[ObjectKey]:
-    """Return those objects that stand in a file of a repository which another version of it has without them."""
+def _beside(built: BuiltRepository, there: Repository, keys: Collection[ObjectKey]) -> set[ObjectKey]:
+    """Return those objects that stand in a file of a repository which another version of it has without them, and of
+    which no entry is built."""
+    here, compiled = built.repository, _inputs((built,)).files
     names = {key.name for key in keys}
     found: set[ObjectKey] = set()
     for path in here.folder.walk() if keys else ():
-        if not path.endswith(SUFFIXES):
+        if not path.endswith(SUFFIXES) or path in compiled:
             continue
         text = read_text(here.root, path, Report()) or ""
         if "{{" in text or not any(name in text for name in names):
@@ -272,47 +276,90 @@ def _named_in(path: str, text: str, keys: Collection[ObjectKey]) -> set[ObjectKe
     }  # fmt: skip
 
 
-# Fields of Applications and Kustomizations that change what a tool applies, and that olmc does not follow.
-
-_SOURCE_FIELDS = ("repoURL", "targetRevision", "kustomize", "plugin", "directory")
-_FLUX_FIELDS = ("sourceRef", "suspend", "patches", "images", "components", "commonMetadata", "namePrefix", "nameSuffix")
+# Objects of GitOps tools that apply entries in another way than before.
 
 
 def applier_changes(before: Repository, now: Repository) -> list[tuple[DiffChange, tuple[str, ...]]]:
     """Return a risk for each object of a GitOps tool that applies entries in another way, with their paths."""
-    old, new = _appliers(before), _appliers(now)
-    found = []
-    for name in sorted(old.keys() & new.keys()):
-        (was, _), (fields, place) = old[name], new[name]
-        changed = [field for field in dict.fromkeys((*was, *fields)) if was.get(field) != fields.get(field)]
+    sets = _unfollowed(before) | _unfollowed(now)
+    old, new = _appliers(before, sets), _appliers(now, sets)
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for key in sorted(old.keys() & new.keys()):
+        name, file, settings = new[key]
+        was, given = dict(old[key].settings), dict(settings)
+        changed = tuple(field for field in dict.fromkeys((*was, *given)) if was.get(field) != given.get(field))
         if changed:
-            paths = tuple(entry.path for entry in now.entries if any(each.name == name for each in entry.appliers))
-            effect = f"{name} applies {join_limited(paths, _SHOWN)} with another {', '.join(changed)}"
-            found.append((deciding_file_changed(ObjectKey("", "File", "", place), (), effect), paths))
-    return found
+            paths = _paths_of(name, before, now) if name in sets else [key[1]]
+            found.setdefault((name, file, changed), []).extend(paths)
+    return [
+        (deciding_file_changed(ObjectKey("", "File", "", file), (), _effect(name, paths, changed)), tuple(paths))
+        for (name, file, changed), paths in found.items()
+    ]
 
 
-def _appliers(repository: Repository) -> dict[str, tuple[dict[str, Any], str]]:
-    """The objects that apply entries, by name: those of their fields that olmc does not follow, and their files."""
-    places = {each.name: each.place.path for entry in repository.entries for each in entry.appliers}
-    found: dict[str, tuple[dict[str, Any], str]] = {}
-    for path in dict.fromkeys(places.values()):
-        text = read_text(repository.root, path, Report()) or ""
-        for document in read(path, text, Report()) if "{{" not in text else ():
-            obj = mapping(document.value)
-            named = [name for name, place in places.items() if place == path and name.endswith(f"/{name_of(obj)}")]
-            if named and obj.get("kind") == named[0].partition("/")[0]:
-                found[named[0]] = _unfollowed(spec_of(obj)), path
-    return found
+def _effect(name: str, paths: Sequence[str], changed: Iterable[str]) -> str:
+    return f"{name} applies {join_limited(paths, _SHOWN) or 'folders'} in another way ({', '.join(changed)})"
 
 
-def _unfollowed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    spec = mapping(mapping(spec.get("template")).get("spec")) or spec
-    sources = [mapping(spec.get("source")), *mappings(spec.get("sources"))]
-    of_sources = {field: [source.get(field) for source in sources] for field in _SOURCE_FIELDS}
-    return {field: value for field, value in of_sources.items() if any(value)} | {
-        field: spec[field] for field in _FLUX_FIELDS if field in spec
-    }
+def _paths_of(name: str, *sides: Repository) -> list[str]:
+    """The entries that an object of a GitOps tool applies on one of the sides."""
+    entries = chain.from_iterable(side.entries for side in sides)
+    return sorted({entry.path for entry in entries if any(name == _maker(each) for each in entry.appliers)})
+
+
+def _maker(applier: Applier) -> str:
+    """The object in the repository by which a tool applies something: an Application or its ApplicationSet."""
+    return applier.made_by or applier.name
+
+
+def _unfollowed(repository: Repository) -> set[str]:
+    """The ApplicationSets whose Applications olmc can't determine."""
+    sets = read_appliers(repository.root, repository.folder).sets
+    return {name for name, each in sets.items() if not each.is_followed}
+
+
+class _Applying(NamedTuple):
+    """The object in the repository that applies an entry, its file, and the fields that olmc does not follow."""
+
+    name: str
+    file: str
+    settings: Settings
+
+
+def _appliers(repository: Repository, sets: Collection[str]) -> dict[tuple[str, str], _Applying]:
+    """What applies entries, by its name and the path of the entry; of the given sets, which are compared as a whole, by
+    name alone."""
+    known = read_appliers(repository.root, repository.folder).sets if sets else {}
+    return {
+        (each.name, entry.path): _Applying(_maker(each), each.place.path, each.settings)
+        for entry in repository.entries for each in entry.appliers if _maker(each) not in sets
+    } | {
+        (name, ""): _Applying(name, known[name].file, known[name].settings) for name in sets if name in known
+    }  # fmt: skip
+
+
+def _is_ignored(repository: Repository, path: str) -> bool:
+    """Return whether a folder of a repository is there, and its patterns make olmc ignore it."""
+    return folder_at(repository.folder, path) is None and (repository.root / path).is_dir()
+
+
+def _without_undetermined(before: Repository, now: Repository) -> tuple[Repository, Repository, tuple[str, ...]]:
+    """Return both sides without the entries that are unknown on one of them, and their folders: those that patterns
+    make olmc ignore there, and those of a set, if olmc can't determine what the set applies there."""
+    paths: set[str] = set()
+    for one, other in ((before, now), (now, before)):
+        sets = _unfollowed(other)
+        known = {entry.path for entry in other.entries if entry.appliers}
+        paths |= {
+            entry.path for entry in one.entries
+            if (entry.path not in known and any(_maker(each) in sets for each in entry.appliers))
+            or _is_ignored(other, entry.path)
+        }  # fmt: skip
+    old, new = (
+        side._replace(entries=tuple(entry for entry in side.entries if entry.path not in paths))
+        for side in (before, now)
+    )
+    return old, new, tuple(sorted(paths))
 
 
 def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
@@ -366,11 +413,18 @@ def compare_files(
         folder = path.removeprefix("../").rpartition("/")[0]
         return folder in above or any(each in (".", "") or f"{folder}/".startswith(f"{each}/") for each in entries)
 
+    followed = _followed_files(*(built.repository for _, built in (before, now)))
     old, new = (
-        repository_side(name, request.root, inputs, counts, request.tree)
+        repository_side(name, request.root, inputs, counts, followed, request.tree)
         for name, (request, _) in zip(names, (before, now), strict=True)
     )
     return compare(old, new)
+
+
+def _followed_files(*sides: Repository) -> frozenset[str]:
+    """The files of ApplicationSets of which olmc follows all on both sides."""
+    sets = [each for side in sides for each in read_appliers(side.root, side.folder).sets.values()]
+    return frozenset(each.file for each in sets) - {each.file for each in sets if not each.is_followed}
 
 
 def _inputs(sides: Iterable[BuiltRepository]) -> Inputs:
@@ -449,7 +503,7 @@ def _rest(planned: RepositoryPlan) -> str:
         lines.append(f"no longer applied: {listed}; whether the objects go depends on the tool, the plans keep them")
     lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
     if planned.left_out:
-        lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
+        lines.append(f"left out, as olmc does not know both sides: {_counted(planned.left_out)}")
         lines += [f"  {each.location}: {each.message}" for each in planned.problems[:_SHOWN] if each.location]
     return "".join(f"{clean(line)}\n" for line in lines)
 
