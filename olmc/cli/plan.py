@@ -360,7 +360,7 @@ def _plan_repository(
         return BAD_INPUT
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
     is_grave = least is not None and bool(
-        ((planned.released or planned.has_undetermined) and least <= Severity.FAILURE)
+        ((planned.released or planned.undetermined) and least <= Severity.FAILURE)
         or any(change.severity >= least for change in planned.changes)
         or any(_has_change(each.plan, least) for each in planned.clusters)
     )

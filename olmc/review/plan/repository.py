@@ -70,8 +70,7 @@ class RepositoryPlan(NamedTuple):
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
     are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read.
-    `has_undetermined`: one is left out because olmc reads it on one side alone. `problems` are why entries are left
-    out."""
+    `undetermined` are the entries that olmc knows on one side alone; `problems` are why the others are left out."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
@@ -80,7 +79,7 @@ class RepositoryPlan(NamedTuple):
     files: Difference = Difference(Side("before", ()), Side("after", ()), (), (), MappingProxyType({}), 0)
     released: tuple[ReleasedEntry, ...] = ()
     is_broken: bool = False
-    has_undetermined: bool = False
+    undetermined: tuple[str, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
 
     @property
@@ -108,8 +107,7 @@ def plan_repository(
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
     whole_old, whole_new = _built(of_old, before), _built(of_new, now)
     (built_old, built_new), left_out, problems = _without_unbuilt(whole_old, whole_new)
-    left_out = (*undetermined, *left_out)
-    unseen = {*left_out, *chain.from_iterable(paths for _, paths in appliers)}
+    unseen = {*undetermined, *left_out, *chain.from_iterable(paths for _, paths in appliers)}
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
@@ -131,7 +129,7 @@ def plan_repository(
     files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
     is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
-    return RepositoryPlan(*outcome, left_out, files, released, is_broken, bool(undetermined), problems)
+    return RepositoryPlan(*outcome, left_out, files, released, is_broken, undetermined, problems)
 
 
 def _without_released(before: Repository, now: Repository) -> Repository:
@@ -503,8 +501,10 @@ def _rest(planned: RepositoryPlan) -> str:
         lines.append(f"no longer applied: {listed}; whether the objects go depends on the tool, the plans keep them")
     lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
     if planned.left_out:
-        lines.append(f"left out, as olmc does not know both sides: {_counted(planned.left_out)}")
+        lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
         lines += [f"  {each.location}: {each.message}" for each in planned.problems[:_SHOWN] if each.location]
+    if planned.undetermined:
+        lines.append(f"left out, as olmc knows them on one side only: {_counted(planned.undetermined)}")
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
@@ -518,7 +518,7 @@ def repository_json(planned: RepositoryPlan) -> str:
     failed = [{"name": name, "reasons": _messages(reasons)} for name, reasons in planned.failed]
     data = {
         "version": 1, "files": difference_data(planned.files)["changes"], "clusters": clusters,
-        "unchanged": list(planned.unchanged), "failed": failed, "leftOut": list(planned.left_out),
+        "unchanged": list(planned.unchanged), "failed": failed, "leftOut": [*planned.undetermined, *planned.left_out],
         "released": [{"cluster": each.cluster, "entry": each.path} for each in planned.released],
     }  # fmt: skip
     return json_text(data)
