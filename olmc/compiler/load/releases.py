@@ -572,7 +572,7 @@ def _part_fields(obj: Mapping[str, Any], body: Mapping[str, Any]) -> frozenset[s
     """The fields that name parts of each cluster: a matrix takes them from a list beside the clusters, and no
     destination has them."""
     destination = mapping(body.get("destination"))
-    there = {m[1] for name in ("name", "server") for m in _FIELD.finditer(as_text(destination.get(name)))}
+    there = {m[1] for name in ("name", "server") for m in FIELD.finditer(as_text(destination.get(name)))}
     found: set[str] = set()
     for matrix in _matrices(spec_of(obj).get("generators")):
         several = mappings(matrix.get("generators"))

@@ -114,7 +114,7 @@ def _with_places(finding: Diagnostic, places: Sequence[Location]) -> Diagnostic:
 
 
 class _Waiting(NamedTuple):
-    """A catalog whose content is not at hand, and the Subscriptions that wait for it with their places."""
+    """A catalog without content in the repository, and the Subscriptions that wait for it with their places."""
 
     key: CatalogKey
     source: CatalogSource | None
@@ -122,7 +122,7 @@ class _Waiting(NamedTuple):
 
 
 def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic]:
-    """The catalogs whose content is not at hand, each with the number of Subscriptions that wait for it."""
+    """The catalogs without content in the repository, each with the number of Subscriptions that wait for it."""
     waiting: dict[CatalogKey, _Waiting] = {}
     for cluster in clusters:
         settled = cluster.compilation.settled

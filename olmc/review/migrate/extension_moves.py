@@ -191,7 +191,7 @@ def _hindrances(
         yield MoveReason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
     key = subscription.catalog
     if not subscription.installed and not subscription.had_catalog and not _has_content(key, cluster):
-        why = f"the content of CatalogSource {key.namespace}/{key.name} is not at hand, so its operator is unknown"
+        why = f"the workspace has no content of CatalogSource {key.namespace}/{key.name}, so its operator is unknown"
         hint = f"Run `olmc vendor`, or put the content of the catalog into catalogs/{key.name}/."
         yield MoveReason("state", "R-V1-MIG-3", why, hint, place)
         return

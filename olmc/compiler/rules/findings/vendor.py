@@ -289,8 +289,8 @@ BAD_CATALOG_FILE = Rule(
 WITHOUT_CONTENT = Rule(
     "OLMC669",
     Severity.WARNING,
-    "A catalog of a repository whose content is not at hand",
-    "{number} for catalog {catalog} in {namespace}, whose content is not at hand: {names}",
+    "A catalog without content in the repository",
+    "{number} for catalog {catalog} in {namespace}, which has no content in the repository: {names}",
     "{hint}",
     "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
     "unknown. olmc reports this once for each catalog of a repository.",
