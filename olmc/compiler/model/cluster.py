@@ -318,15 +318,6 @@ def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
     return frozenset(CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs)
 
 
-def misses_catalog(subscription: KubernetesObject) -> bool:
-    """Whether a Subscription says that its catalog is missing, or that there is none at all (R-CAT-651)."""
-    spec = spec_of(subscription)
-    missing = f"targeted catalogsource {spec.get('sourceNamespace')}/{spec.get('source')} missing"
-    conditions = mappings(mapping(subscription.get("status")).get("conditions"))
-    unhealthy = (item for item in conditions if item.get("type") == "CatalogSourcesUnhealthy")
-    return any(item.get("reason") == "NoCatalogSourcesFound" or item.get("message") == missing for item in unhealthy)
-
-
 class StrategyProgress(NamedTuple):
     """How far an install strategy got: the number of its Deployments and of its webhook descriptions written, and how
     many CRDs got their conversion from the description behind these, at which it stopped."""

@@ -18,7 +18,6 @@ from olmc.compiler.model.cluster import (
     Subscription,
     by_kind,
     by_namespace,
-    misses_catalog,
     namespaced_name,
     seen_catalogs,
 )
@@ -278,7 +277,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         condition_types=tuple(conditions),
         misses_plan="InstallPlanMissing" in conditions,
         deprecations=tuple((kind, message) for kind, (_, message) in conditions.items() if kind.endswith("Deprecated")),
-        had_catalog=subscription.catalog in seen_catalogs(obj) or misses_catalog(obj),
+        had_catalog=subscription.catalog in seen_catalogs(obj),
         health=tuple(mappings(status.get("catalogHealth"))),
         unhealthy=next(
             (c for c in mappings(status.get("conditions")) if c.get("type") == "CatalogSourcesUnhealthy"), None

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.catalog import named
-from olmc.compiler.model.cluster import APPROVAL, Cluster, InstallPlan, Step, by_namespace, namespaced_name
+from olmc.compiler.model.cluster import (
+    APPROVAL,
+    Cluster,
+    InstallPlan,
+    Step,
+    Subscription,
+    by_namespace,
+    namespaced_name,
+)
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
@@ -392,7 +400,7 @@ def _lost_content(plan: InstallPlan, cluster: Cluster) -> tuple[int, str] | None
     subscriptions = cluster.subscriptions.within(plan.namespace).values()
     refs = [mapping(item.get("catalogSourceRef")) for s in subscriptions for item in s.health]
     seen = {CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs}
-    gone = {*seen, *(s.catalog for s in subscriptions if s.had_catalog)} - cluster.catalogs.keys()
+    gone = {*seen, *(s.catalog for s in subscriptions if s.had_catalog or _misses_catalog(s))} - cluster.catalogs.keys()
     for at, item in enumerate(_items(plan)):
         manifest = _manifest(mapping(item.get("resource")))
         ref = [as_text(manifest.get(key)) for key in _REFERENCE]
@@ -400,6 +408,13 @@ def _lost_content(plan: InstallPlan, cluster: Cluster) -> tuple[int, str] | None
             found = f"error finding unpacked bundle configmap for ref {{{' '.join(ref)}}}"
             return at, f'{found}: configmap "{ref[1]}" not found'
     return None
+
+
+def _misses_catalog(subscription: Subscription) -> bool:
+    """Whether a Subscription says that its catalog is missing, or that there is none at all (R-CAT-651)."""
+    missing = f"targeted catalogsource {subscription.catalog.namespace}/{subscription.catalog.name} missing"
+    unhealthy = mapping(subscription.unhealthy)
+    return unhealthy.get("reason") == "NoCatalogSourcesFound" or unhealthy.get("message") == missing
 
 
 _REFERENCE = ("kind", "name", "namespace", "catalogSourceName", "catalogSourceNamespace", "replaces", "properties")

@@ -156,8 +156,7 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
     """What kept a round from installing anything: no choice of versions, or content that can't be had."""
     unknown = unknown_of(done, cluster)
     if unknown:
-        yield _without_content(unknown)
-        yield ExplanationLine(1, way_to_catalog(unknown[0], cluster))
+        yield from _without_content(unknown, cluster)
     elif done.resolve_request is not None and done.resolution is not None and done.resolution.message:
         resolve_request = with_places(done.resolve_request, cluster, of_fields=True)
         yield from derivation(resolve_request, done.resolution)
@@ -172,17 +171,20 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
         yield ExplanationLine(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
 
 
-def _without_content(catalogs: Sequence[CatalogKey]) -> ExplanationLine:
+def _without_content(catalogs: Sequence[CatalogKey], cluster: Cluster) -> Iterator[ExplanationLine]:
     names = join_limited([f"{key.namespace}/{key.name}" for key in catalogs], 4)
-    return ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+    yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+    yield ExplanationLine(1, way_to_catalog(catalogs[0], cluster))
 
 
 def of_own_catalog(subscription: Subscription, cluster: Cluster) -> tuple[ExplanationLine, ...]:
-    """That nobody knows the content of the catalog of a Subscription; () where it is known. A round fails by one
-    catalog of its namespace, and others may be unknown as well."""
+    """Return that the content of the catalog of a Subscription is unknown, and the way out; () where it is known.
+
+    A round fails by one catalog of its namespace, and others may be unknown as well.
+    """
     source = cluster.catalogs.get(subscription.catalog)
     is_known = not subscription.catalog.name or (source is not None and not is_not_vendored(source))
-    return () if is_known else (_without_content((subscription.catalog,)),)
+    return () if is_known else tuple(_without_content((subscription.catalog,), cluster))
 
 
 def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:
