@@ -278,3 +278,21 @@ def test_the_catalogs_of_both_sides_are_compared(tmp_path: Path, path: str, text
     (north,) = planned["clusters"]
     risks = [change["kind"] for change in north["plan"]["difference"]["changes"] if change["severity"] == "risk"]
     assert ("north" in north["names"], risks) == (True, [kind])
+
+
+@pytest.mark.parametrize(
+    ("renamed", "beside"),
+    [("", ""), ("x-quay, namespace: olm", "CatalogSource x-quay in olm"), ("quay, namespace: dock", "quay in dock")],
+)
+def test_content_without_its_catalog_source_is_no_missing_content(tmp_path: Path, renamed: str, beside: str) -> None:
+    """The repository has the content in catalogs/, and the CatalogSource goes or is renamed."""
+    path = "clusters/south/source.yaml"
+    base = {**BASE, path: SOURCE, "clusters/south/kettle.yaml": SUBSCRIPTION, "catalogs/quay/c.yaml": CATALOG}
+    changed = {path: SOURCE.replace("quay, namespace: olm", renamed)} if renamed else {}
+    said = plan(tmp_path, changed, base=base, removed=path).stdout
+    assert "has no content in the repository" not in said
+    assert "Put its file-based catalog" not in said
+    assert "catalog olm/quay is not defined in this workspace" in said
+    assert "catalogs/quay/ has its content, and no CatalogSource quay is in namespace olm." in said
+    assert beside in said
+    assert "Declare the CatalogSource, or correct spec.source and spec.sourceNamespace of the Subscription." in said

@@ -114,15 +114,19 @@ def _with_places(finding: Diagnostic, places: Sequence[Location]) -> Diagnostic:
 
 
 class _Waiting(NamedTuple):
-    """A catalog without content in the repository, and the Subscriptions that wait for it with their places."""
+    """A catalog without content in the repository, and the Subscriptions that wait for it with their places. Where
+    only the CatalogSource is missing, `content` says who has the content, and `alike` are CatalogSources beside it."""
 
     key: CatalogKey
     source: CatalogSource | None
     subscriptions: dict[tuple[str, Location | None], None]
+    content: str = ""
+    alike: tuple[CatalogKey, ...] = ()
 
 
 def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic]:
-    """The catalogs without content in the repository, each with the number of Subscriptions that wait for it."""
+    """The catalogs without content in the repository, and those with content that no CatalogSource serves; each with
+    the Subscriptions that wait for it."""
     waiting: dict[CatalogKey, _Waiting] = {}
     for cluster in clusters:
         settled = cluster.compilation.settled
@@ -134,9 +138,30 @@ def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic
             one = waiting.setdefault(key, _Waiting(key, source, {}))
             if one.source is None and source is not None:
                 waiting[key] = one = one._replace(source=source)
+            if source is None and settled is not None and not one.content:
+                content, alike = _content_of(key, cluster), _alike(key, settled.cluster.catalogs)
+                waiting[key] = one = one._replace(content=content, alike=alike)
             one.subscriptions[str(name), at(subscription.source, "spec", "source")] = None
     for key in sorted(waiting):
-        yield _catalog_finding(waiting[key])
+        one = waiting[key]
+        yield _undeclared_finding(one) if one.content and one.source is None else _catalog_finding(one)
+
+
+def _content_of(key: CatalogKey, cluster: CompiledCluster) -> str:
+    """Who has the content of a catalog that no CatalogSource serves; "" if it is unknown."""
+    workspace = cluster.compilation.workspace
+    names = [key.name, f"{key.namespace}/{key.name}"] if key.namespace and workspace is not None else []
+    if workspace is None or not any(name in workspace.catalogs for name in names):
+        return ""
+    found = (cluster.part.shared, *(content.found for content in cluster.part.contents))
+    roots = (reading.roots[name] for reading in found for name in names if reading.roots.get(name))
+    return next((f"{root}/" for root in roots), "The repository")
+
+
+def _alike(key: CatalogKey, catalogs: Iterable[CatalogKey]) -> tuple[CatalogKey, ...]:
+    """The CatalogSources that a Subscription may mean: of the same name, or else in the same namespace."""
+    others = sorted(catalogs)
+    return tuple([each for each in others if each.name == key.name] or [each for each in others if each[0] == key[0]])
 
 
 def is_unknown(source: CatalogSource | None) -> bool:
@@ -149,16 +174,39 @@ _CONTENT_HINT = (
 )
 
 
+def _names_and_places(waiting: _Waiting) -> tuple[list[str], list[Location]]:
+    """The Subscriptions that wait for a catalog, and one place in each of their files."""
+    names = list(dict.fromkeys(name for name, _ in waiting.subscriptions))
+    by_path = {place.path: place for _, place in reversed(waiting.subscriptions) if place is not None}
+    return names, list(by_path.values())[::-1]
+
+
+def _undeclared_finding(waiting: _Waiting) -> Diagnostic:
+    """That a catalog has content, and no CatalogSource serves it."""
+    key, (names, places) = waiting.key, _names_and_places(waiting)
+    hint = f"{waiting.content} has its content, and no CatalogSource {key.name} is in namespace {key.namespace}. "
+    if waiting.alike:
+        listed = join_limited([f"CatalogSource {each.name} in {each.namespace}" for each in waiting.alike], _PLACES)
+        hint += f"There is {listed}. "
+    hint += "Declare the CatalogSource, or correct spec.source and spec.sourceNamespace of the Subscription."
+    return vendor_rules.UNKNOWN_CATALOG.finding(
+        places[0] if places else None, related=tuple((_WAITS, other) for other in places[1 : _PLACES + 1]),
+        catalog=key.name, namespace=key.namespace, names=join_limited(names, _PLACES), hint=hint,
+    )  # fmt: skip
+
+
+_WAITS = "a Subscription that waits for it"
+
+
 def _catalog_finding(waiting: _Waiting) -> Diagnostic:
-    key, source, subscriptions = waiting
-    names = list(dict.fromkeys(name for name, _ in subscriptions))
-    places = list({place.path: place for _, place in reversed(subscriptions) if place is not None}.values())[::-1]
+    key, source = waiting.key, waiting.source
+    names, places = _names_and_places(waiting)
     place = at(source.source, "spec", "image") if source is not None else None
     if place is None and places:
         place = places.pop(0)
     number = f"{len(names)} Subscription{'s wait' if len(names) != 1 else ' waits'}"
     return vendor_rules.WITHOUT_CONTENT.finding(
-        place, related=tuple(("a Subscription that waits for it", other) for other in places[:_PLACES]),
+        place, related=tuple((_WAITS, other) for other in places[:_PLACES]),
         catalog=key.name, namespace=key.namespace, number=number, names=join_limited(names, _PLACES),
         hint=_CONTENT_HINT.format(name=key.name),
     )  # fmt: skip
