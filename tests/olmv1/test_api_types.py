@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from v1_vectors import cases
 
-from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.compiler.model.workspace import EXTENSIONS_V1, METADATA_NAME
 from olmc.k8s.api.validation import objects, webhooks
 from olmc.k8s.api.validation.cel_rules import rule_errors
 from olmc.k8s.api.validation.field import Path as FieldPath
 from olmc.targets.v1.permissions import (
-    METADATA_NAME,
     InstalledBundle,
     api_errors,
     cluster_catalog,

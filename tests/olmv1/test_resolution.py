@@ -10,9 +10,10 @@ import pytest
 from v1_vectors import cases
 
 from olmc.compiler.catalogs.conversion import Blobs, add_document, unchecked_packages
+from olmc.compiler.model.workspace import METADATA_NAME
 from olmc.k8s.diagnostics import Source
 from olmc.targets.v1.installing import account_missing, conditions_after, mirrored
-from olmc.targets.v1.permissions import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
+from olmc.targets.v1.permissions import CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
 from olmc.targets.v1.status import condition
 

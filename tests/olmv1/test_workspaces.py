@@ -97,6 +97,22 @@ def test_catalogs_that_the_cluster_has(tmp_path: Path) -> None:
     assert "catalog openshift-community-operators (priority -400)" in printed
 
 
+@pytest.mark.parametrize("is_selected", [False, True])
+def test_a_folder_beside_declared_catalogs_is_none_unless_it_is_selected(tmp_path: Path, is_selected: bool) -> None:
+    """R-V1-CC-1, R-V1-CC-2: the cluster has the ClusterCatalogs of the workspace, and the selected ones."""
+    extension = read_fixture(EXTENSION)
+    if is_selected:
+        label = "      selector: {matchLabels: {olm.operatorframework.io/metadata.name: quay}}\n"
+        extension = extension.replace("    catalog:\n", f"    catalog:\n{label}")
+        assert label in extension
+    root = workspace(tmp_path, "extension", extension=extension)
+    (root / "catalogs" / "tools").rename(root / "catalogs" / "quay")
+    shutil.copytree(FIXTURES / "extension" / "catalogs" / "tools", root / "catalogs" / "tools")
+    code, printed = run("resolve", str(root), "-o", "json")
+    assert (code, "in multiple catalogs with the same priority" in printed) == (0, False)
+    assert f'"catalog": "{"quay" if is_selected else "tools"}"' in printed
+
+
 def workspace(tmp_path: Path, name: str, **files: str) -> Path:
     """A copy of a fixture with other files in it, by their names without the suffix; "" removes one."""
     root = tmp_path / name

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal
 from olmc.k8s.diagnostics import Location, Place, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
-from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, ObjectKey, name_of
+from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, ObjectKey, mapping, name_of, spec_of
+from olmc.k8s.objects import text as as_text
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Catalog
 
 EXTENSIONS_V1 = "olm.operatorframework.io/v1"
 """The apiVersion of what OLM v1 has instead of Subscriptions and CatalogSources."""
+OPENSHIFT_CATALOGS = MappingProxyType({
+    "openshift-redhat-operators": -100,
+    "openshift-certified-operators": -200,
+    "openshift-community-operators": -400,
+})  # fmt: skip
+"""The priorities of OpenShift's own ClusterCatalogs, which rank behind all others (R-V1-CC-3)."""
+METADATA_NAME = "olm.operatorframework.io/metadata.name"
+"""The label of a ClusterCatalog with its name (R-V1-CC-2)."""
 
 # olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
 GENERATED = "# Written by olmc render; changes will be lost."
@@ -308,17 +317,27 @@ class Workspace(NamedTuple):
     @property
     def extension_catalog_names(self) -> frozenset[str]:
         """The catalogs that ClusterCatalogs serve: those that are called after one, and, where there are
-        ClusterExtensions, the folders that no CatalogSource is called after (R-V1-CC-1)."""
+        ClusterExtensions, folders that no CatalogSource is called after (R-V1-CC-1). If the workspace declares
+        ClusterCatalogs, only OpenShift's own and those that a ClusterExtension selects by name are such folders."""
         declared = frozenset(name_of(manifest.object) for manifest in self.extension_catalogs)
         if not self.extensions:
             return declared
         sources = {name_of(m.object) for m in self.manifests if m.object["kind"] == "CatalogSource"}
-        return declared | {name for name in self.catalogs.keys() - sources if "/" not in name}
+        folders = {name for name in self.catalogs.keys() - sources if "/" not in name}
+        if declared:
+            folders &= OPENSHIFT_CATALOGS.keys() | {_selected_catalog(each.object) for each in self.extensions}
+        return declared | folders
 
     def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
         listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)
         own = (manifest for manifest in listed if manifest.object["apiVersion"] == EXTENSIONS_V1)
         return tuple(sorted(own, key=lambda manifest: name_of(manifest.object)))
+
+
+def _selected_catalog(extension: KubernetesObject) -> str:
+    """The name of the ClusterCatalog that a ClusterExtension selects, "" for none (R-V1-CC-2)."""
+    catalog = mapping(mapping(spec_of(extension).get("source")).get("catalog"))
+    return as_text(mapping(mapping(catalog.get("selector")).get("matchLabels")).get(METADATA_NAME))
 
 
 # The state of a cluster that a compilation begins with.

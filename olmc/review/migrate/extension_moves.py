@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.compiler.migration import Edit, FieldPath, in_place
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
-from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
+from olmc.compiler.model.workspace import EXTENSIONS_V1, METADATA_NAME, Workspace
 from olmc.compiler.olm.facts import poll_interval
 from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
@@ -16,14 +16,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, RBAC_V1, CatalogKey, KubernetesObject, annotations_of, mapping, mappings, text
 from olmc.k8s.yaml import at
 from olmc.targets.v1.generators import FeatureGates
-from olmc.targets.v1.permissions import (
-    METADATA_NAME,
-    ClusterExtension,
-    api_errors,
-    cluster_extension,
-    installer_roles,
-    written_rule,
-)
+from olmc.targets.v1.permissions import ClusterExtension, api_errors, cluster_extension, installer_roles, written_rule
 
 _CATALOG: FieldPath = ("spec", "source", "catalog")
 # Where fields of a Subscription's spec go in a ClusterExtension, and those of a CatalogSource's in a ClusterCatalog.

@@ -14,7 +14,7 @@ from typing import Any
 from olmc.compiler.model.catalog import CatalogBundle
 from olmc.compiler.model.cluster import Cluster, by_kind
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Workspace
+from olmc.compiler.model.workspace import EXTENSIONS_V1, OPENSHIFT_CATALOGS, LockedExtension, Workspace
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.rules.findings.workspace import DROPPED_FIELD
@@ -80,12 +80,6 @@ _MOST = 4
 """How many versions or channels advice names."""
 UNKNOWN_IMAGE = "(unknown)"
 """The image of an installed bundle that nothing here names."""
-# OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
-_PRIORITIES = {
-    "openshift-redhat-operators": -100,
-    "openshift-certified-operators": -200,
-    "openshift-community-operators": -400,
-}
 
 
 class ExtensionStage(NamedTuple):
@@ -171,7 +165,8 @@ def install_extensions(workspace: Workspace, cluster: Cluster, options: Options,
 def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
     """The catalogs with what they serve, and those whose content is not here, with their images.
 
-    A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already.
+    A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already, unless the workspace
+    declares other ClusterCatalogs.
     """
     asked = {cluster_extension(manifest.object).source.package for manifest in workspace.extensions}
     declared: dict[str, ClusterCatalog] = {}
@@ -182,7 +177,7 @@ def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedC
             declared[catalog.name] = catalog
     for name in workspace.extension_catalog_names - declared.keys():
         if name in workspace.catalogs:
-            priority = {"spec": {"priority": _PRIORITIES.get(name, 0)}}
+            priority = {"spec": {"priority": OPENSHIFT_CATALOGS.get(name, 0)}}
             declared[name] = cluster_catalog({"metadata": {"name": name}, **priority})
     served, lacking = [], {}
     for name, catalog in sorted(declared.items()):

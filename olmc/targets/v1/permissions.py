@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olmc.compiler.model.workspace import METADATA_NAME
 from olmc.compiler.results import Extension, InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge, requests_of, rules_allow
 from olmc.k8s.api.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
@@ -49,7 +50,6 @@ from olmc.k8s.strconv import quoted
 # What a manifest says goes in; `ClusterExtension` and `ClusterCatalog` come out, defaults filled in, and what the API
 # server would refuse as `FieldError`s in its own words. The standard CRDs lack some fields, which they drop silently.
 
-METADATA_NAME = "olm.operatorframework.io/metadata.name"
 SELF_CERTIFIED = "SelfCertified"
 _IMAGE = regex(r"Installed bundle (\S+) successfully")  # the only place where the image stands
 
