@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.workspace import PolicyApproval
+from olmc.compiler.model.workspace import PolicyApproval, PolicyRemoval
 from olmc.compiler.olm.naming import named
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.selectors import is_dns1123_label
@@ -16,6 +16,7 @@ from olmc.k8s.objects import (
     CatalogKey,
     KubernetesObject,
     Manifest,
+    ObjectKey,
     as_text,
     mapping,
     metadata_of,
@@ -102,6 +103,11 @@ _REMOVED = {
     "operatorGroups": ("OperatorGroup", "DeleteIfUnused"),
     "customResourceDefinitions": ("CRDs", "Keep"),
 }
+_KINDS_OF = {
+    "subscriptions": "Subscription",
+    "clusterServiceVersions": "ClusterServiceVersion",
+    "operatorGroups": "OperatorGroup",
+}
 _ACTIONS = {"Delete": "deleted", "DeleteIfUnused": "deleted if nothing else uses it", "Keep": "kept"}
 
 
@@ -124,7 +130,7 @@ class OperatorPolicyResult(NamedTuple):
 
     `problem`: why its controller makes nothing of it, and `unknown`: why that is decided in the cluster, both at `keys`
     below its spec; `open`: fields with templates; `removal`: what becomes of an operator that must not be there;
-    `approval`: which plans for it are approved.
+    `approval`: which plans for it are approved; `removes`: the objects that go with it.
     """
 
     shown: str
@@ -138,6 +144,7 @@ class OperatorPolicyResult(NamedTuple):
     unknown: str = ""
     removal: str = ""
     approval: PolicyApproval | None = None
+    removes: PolicyRemoval | None = None
 
     @property
     def is_removal(self) -> bool:
@@ -162,7 +169,9 @@ def read_operator_policy(policy: Manifest, *, is_enforced: bool, resolves_templa
     for keys, problem in _problems(spec, bool(fields)):
         return result._replace(problem=problem, keys=keys)
     if as_text(spec.get("complianceType")).lower() == "mustnothave":
-        return result._replace(removal=_removal(spec))
+        key = ObjectKey(OLM_GROUP, "Subscription", namespace, name)
+        removes = PolicyRemoval(key, _removed_kinds(spec)) if not fields else None
+        return result._replace(removal=_removal(spec), removes=removes)
     if fields:
         return result._replace(open=tuple(fields))
     unknown = _left_to_cluster(wanted)
@@ -272,6 +281,15 @@ def _group(group: Mapping[str, Any], namespace: str) -> KubernetesObject:
     spec = {key: value for key, value in group.items() if key not in ("name", "namespace")}
     metadata = {"name": group["name"], "namespace": namespace}
     return {"apiVersion": f"{OLM_GROUP}/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": spec}
+
+
+def _removed_kinds(spec: Mapping[str, Any]) -> frozenset[str]:
+    """The kinds that mustnothave deletes (R-OCM-14)."""
+    behavior = mapping(spec.get("removalBehavior"))
+    actions = {
+        _KINDS_OF.get(field, ""): as_text(behavior.get(field)) or default for field, (_, default) in _REMOVED.items()
+    }
+    return frozenset(kind for kind, action in actions.items() if kind and action.startswith("Delete"))
 
 
 def _removal(spec: Mapping[str, Any]) -> str:

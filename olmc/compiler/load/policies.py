@@ -25,7 +25,7 @@ from olmc.compiler.load.operator_policies import (
     with_catalog,
     without_templates,
 )
-from olmc.compiler.model.workspace import PolicyApproval
+from olmc.compiler.model.workspace import PolicyApproval, PolicyRemoval
 from olmc.compiler.olm.profiles.data import openshift
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.applied import is_object
@@ -180,16 +180,20 @@ _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
 _OLM_IN_TEXT = regex(rf"\b{re.escape(OLM_GROUP)}/v\d")
 _SHOWN = 4
+_IDENTITY = ("apiVersion", "kind", "metadata")
 _ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
 
 
 class Installed(NamedTuple):
     """The objects that policies put into a cluster, the InstallPlans that they approve, and the OperatorPolicies that
-    wait for what the catalogs have."""
+    wait for what the catalogs have. `kept` are the objects that stay without their policy, `removals` those that
+    policies delete."""
 
     manifests: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
     waiting: tuple[ActingPolicy, ...] = ()
+    kept: frozenset[ObjectKey] = frozenset()
+    removals: tuple[PolicyRemoval, ...] = ()
 
 
 def is_policy(obj: Mapping[str, Any]) -> bool:
@@ -207,7 +211,7 @@ def installed_by(
 
     All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
     """
-    reading = _PolicyReading([], [], [], {}, report, place_of)
+    reading = _PolicyReading([], [], [], {}, report, place_of, set(), [])
     for manifest in manifests:
         if is_policy(manifest.object):
             for policy in _policies(manifest, place_of):
@@ -222,7 +226,7 @@ def installed_from(
     """What OperatorPolicies that leave out their catalog put into a cluster that has `there` already, by the content of
     its catalogs (R-OCM-10); it is `served` by `namespace/name`, or by the name alone."""
     catalogs = _catalogs_of_packages(served, there)
-    reading = _PolicyReading([], [], [], {}, report, lambda value, source: source)  # noqa: ARG005
+    reading = _PolicyReading([], [], [], {}, report, lambda value, source: source, set(), [])  # noqa: ARG005
     for policy in waiting:
         _read_operator_policy(policy._replace(manifest=with_catalog(policy.manifest, catalogs)), reading)
     for policy in reading.waiting:
@@ -256,7 +260,8 @@ def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Instal
         together[key] = before._replace(object=_merged(before.object, manifest.object)) if before else manifest
     installed = tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
     approvals = tuple(result.approval for result in reading.operators if result.approval is not None)
-    return Installed(installed, approvals, tuple(reading.waiting))
+    kept = together.keys() - own.keys() - reading.prunable
+    return Installed(installed, approvals, tuple(reading.waiting), frozenset(kept), tuple(reading.removals))
 
 
 def parts_of(manifest: Manifest) -> Iterator[Manifest]:
@@ -278,7 +283,7 @@ def _merged(old: Any, new: Any) -> Any:
 
 class _PolicyReading(NamedTuple):
     """What is found while policies are read: objects, what OperatorPolicies ask for, which wait for catalogs, and which
-    install nothing."""
+    install nothing; the objects that go with their policy, and those that policies delete."""
 
     installed: list[Manifest]
     operators: list[OperatorPolicyResult]
@@ -286,6 +291,8 @@ class _PolicyReading(NamedTuple):
     idle: dict[_IdlePlace, list[_IdlePolicy]]
     report: Report
     place_of: PlaceOf
+    prunable: set[ObjectKey]
+    removals: list[PolicyRemoval]
 
 
 class _IdlePlace(NamedTuple):
@@ -376,6 +383,7 @@ def _read_operator_policy(policy: ActingPolicy, reading: _PolicyReading) -> None
         )  # fmt: skip
         reading.report.add(finding)
     elif result.is_removal or not policy.is_enforced:
+        reading.removals.extend([result.removes] if result.removes is not None and policy.is_enforced else [])
         _say_not_installed(policy, [result.shown], reading, removal=result.removal)
     elif result.open:
         reading.report.add(left_open(policy.manifest.source, result.shown, result.open))
@@ -413,12 +421,15 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
         else:
             _say_not_installed(policy, [shown], reading, removal="")
         return
+    is_pruning = as_text(spec_of(policy.manifest.object).get("pruneObjectBehavior")).lower().startswith("delete")
     idle: dict[str, list[ObjectTemplate]] = {}
     vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
     for wanted in object_templates(policy.manifest):
         placed = wanted._replace(source=place_of(wanted.definition, wanted.source))
         is_removal = placed.compliance == "mustnothave"
         if is_removal or not policy.is_enforced:
+            if is_removal and policy.is_enforced:
+                reading.removals.extend(_removals(placed, policy))
             if is_of_olm(placed.definition) and (is_removal or not _only_checks(placed.definition)):
                 idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
             continue
@@ -426,6 +437,7 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
         if not fields:
             for manifest in objects_of(placed, policy.manifest, reading.report):
                 reading.installed.extend(_sound(manifest, reading.report))
+                reading.prunable.update([object_key(manifest.object)] if is_pruning else [])
         elif is_of_olm(placed.definition):
             reading.report.add(left_open(placed.source, shown_object(placed.definition), fields))
         else:
@@ -448,6 +460,16 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
             hint="Nothing is to be done; what the policy says plainly counts.",
         )
         reading.report.add(finding._replace(severity=Severity.INFO, tags=frozenset()))  # in it is no operator
+
+
+def _removals(wanted: ObjectTemplate, policy: ActingPolicy) -> Iterator[PolicyRemoval]:
+    """R-OCM-3: the objects that a template names and that must not be there; of a template with open fields none."""
+    if any(templates_in(wanted.definition)):
+        return
+    for manifest in objects_of(wanted, policy.manifest, Report()):
+        key = object_key(manifest.object)
+        fields = {name: value for name, value in manifest.object.items() if name not in _IDENTITY}
+        yield PolicyRemoval(key, frozenset({key.kind}), fields)
 
 
 def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:

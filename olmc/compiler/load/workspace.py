@@ -460,6 +460,8 @@ def _workspace_of(
         kept, reading.bundles, served, locks[0] if locks else None, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
         cel=CelAccount(), without_csv=csvless,
+        of_policies=frozenset(chain.from_iterable(part.kept for part in reading.policies)),
+        removals=tuple(chain.from_iterable(part.removals for part in reading.policies)),
     )  # fmt: skip
 
 

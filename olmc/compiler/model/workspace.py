@@ -263,6 +263,15 @@ class PolicyApproval(NamedTuple):
     upgrades: bool = False
 
 
+class PolicyRemoval(NamedTuple):
+    """That a policy deletes an object if it has the fields of `fields`, and which kinds it deletes: of a Subscription
+    also its CSV, and the OperatorGroup that policies made, if no other Subscription needs it (R-OCM-3, R-OCM-14)."""
+
+    key: ObjectKey
+    kinds: frozenset[str]
+    fields: Mapping[str, Any] = MappingProxyType({})
+
+
 class Workspace(NamedTuple):
     """What `load` found.
 
@@ -297,6 +306,8 @@ class Workspace(NamedTuple):
     repository: Any = None
     is_of_repository: bool = False
     has_idle_bundles: bool = False
+    of_policies: frozenset[ObjectKey] = frozenset()
+    removals: tuple[PolicyRemoval, ...] = ()
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:
@@ -352,7 +363,8 @@ class ClusterState(NamedTuple):
     was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
     None where nobody knows. `documents` is what its files hold, by path and text, so that
     what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
-    `is_whole`: a compilation made it, so that an object that it lacks does not exist.
+    `is_whole`: a compilation made it, so that an object that it lacks does not exist. `of_policies` are objects that
+    policies put there: they stay without the policy, and while it only informs.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -363,6 +375,7 @@ class ClusterState(NamedTuple):
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
     unpacked: Mapping[str, Bundle] = MappingProxyType({})
     is_whole: bool = False
+    of_policies: frozenset[ObjectKey] = frozenset()
 
     @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:

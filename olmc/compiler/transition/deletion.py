@@ -10,7 +10,7 @@ from typing import Any
 
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Workspace
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, PolicyRemoval, Workspace
 from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata, original_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
@@ -261,13 +261,47 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
             manifest = manifest._replace(object=merged)
         objects[key] = manifest
         applied[key] = manifest.object
-    return ClusterState(objects, applied, state.tracked | {object_key(m.object) for m in manifests})
+    tracked = state.tracked | {object_key(m.object) for m in manifests}
+    return ClusterState(objects, applied, tracked, of_policies=state.of_policies)
 
 
 def pruned(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[ObjectKey, ...]:
-    """What the tool deletes: objects that it has applied before, and the repository no longer has."""
-    kept = {object_key(manifest.object) for manifest in manifests}
+    """What the tool deletes: objects that it has applied before, and the repository no longer has. Those of policies
+    are not the tool's, and stay (R-OCM-3)."""
+    kept = state.of_policies.union(object_key(manifest.object) for manifest in manifests)
     return tuple(key for key in state.applied if key in state.tracked - kept and key in state.objects)
+
+
+def removed_by_policies(
+    state: ClusterState, manifests: Iterable[Manifest], removals: Iterable[PolicyRemoval]
+) -> tuple[ObjectKey, ...]:
+    """What policies delete of a state to which the manifests are applied: objects that must not be there and that no
+    manifest has, and with a Subscription its CSV and OperatorGroup (R-OCM-3, R-OCM-14)."""
+    removals = tuple(removals)
+    wanted = {object_key(manifest.object) for manifest in manifests} if removals else set()
+    gone: dict[ObjectKey, None] = {}
+    for key, kinds, fields in removals:
+        live = state.objects.get(key)
+        if live is None or key in wanted or not _has_fields(live.object, fields):
+            continue
+        beside = [each for each in state.objects if each.group == OLM_GROUP and each.namespace == key.namespace]
+        is_last = not any(each.kind == key.kind and each != key for each in beside)
+        csv = text(status_of(live.object).get("installedCSV"))
+        gone |= {key: None} if key.kind in kinds else {}
+        for other in beside if key.kind == "Subscription" else ():
+            is_group = other.kind == "OperatorGroup" and is_last and other in state.of_policies - wanted
+            if other.kind in kinds and (is_group or (other.kind, other.name) == (CSV_KIND, csv)):
+                gone[other] = None
+    return tuple(gone)
+
+
+def _has_fields(live: Any, wanted: Any) -> bool:
+    """Whether a value has what is wanted of it at least."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(k in live and _has_fields(live[k], v) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(live, list) and all(any(_has_fields(item, each) for item in live) for each in wanted)
+    return bool(live == wanted)
 
 
 def _merged(before: KubernetesObject, live: KubernetesObject, after: KubernetesObject) -> KubernetesObject:
@@ -395,6 +429,7 @@ def successor_workspace(state: ClusterState, workspace: Workspace, options: Opti
         state = handed_over(state, moved, workspace.manifests, profile) if moved else state
     applied = apply(state, workspace.manifests)
     gone = pruned(applied, workspace.manifests) if options.prune else ()
+    gone = (*gone, *removed_by_policies(applied, workspace.manifests, workspace.removals))
     objects = delete(applied.objects, gone, profile)
     by_hand = [key for text in options.delete for key in named(text, objects)]
     objects = delete(objects, by_hand, profile)

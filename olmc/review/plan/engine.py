@@ -208,7 +208,9 @@ def planned_for(
         approved = compiled_side(after.name, later)
         approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
         difference = with_approval(difference, compare(begun.side, approved))
-    applied = applied_changes(begun.state, done.workspace.manifests, done.options, done.objects)
+    applied = applied_changes(
+        begun.state, done.workspace.manifests, done.options, done.objects, done.workspace.removals
+    )
     diagnostics = tuple(seen_from(folder, done.diagnostics)) if folder else done.diagnostics
     removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
     found = diagnose(scene_of(done), removed)
@@ -458,7 +460,8 @@ def joined_states(states: Sequence[NamedState]) -> NamedState:
     applied = {**git.state.applied, **held.state.applied}
     expected = git.state.objects if git is not held else held.state.expected
     state = ClusterState(
-        held.state.objects, applied, git.state.tracked, expected, git.state.ignored, git.state.documents
+        held.state.objects, applied, git.state.tracked, expected, git.state.ignored, git.state.documents,
+        of_policies=git.state.of_policies,
     )  # fmt: skip
     return NamedState(state, held.served)
 

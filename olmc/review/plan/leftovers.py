@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from olmc.compiler.model.cluster import APPROVAL, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, PolicyRemoval
 from olmc.compiler.olm.facts import (
     csv_by_label,
     has_copy_label,
@@ -37,6 +37,7 @@ from olmc.compiler.transition.deletion import (
     held_by_finalizers,
     named,
     pruned,
+    removed_by_policies,
 )
 from olmc.k8s.api.restmapper import plural_kind
 from olmc.k8s.diagnostics import Diagnostic, Severity
@@ -110,12 +111,14 @@ class AppliedChange(NamedTuple):
 
 
 def applied_changes(
-    state: ClusterState, manifests: Iterable[Manifest], options: Options, rendered: Iterable[Rendered] = ()
-) -> tuple[AppliedChange, ...]:
+    state: ClusterState, manifests: Iterable[Manifest], options: Options, rendered: Iterable[Rendered] = (),
+    removals: Iterable[PolicyRemoval] = (),
+) -> tuple[AppliedChange, ...]:  # fmt: skip
     """Return the changes of a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned,
     deleted by hand (observed-37).
 
     `rendered` are the objects that follow. An object of OLM in it lacks the fields that the API server does not know.
+    `removals` is what policies delete.
     """
     manifests = tuple(manifests)
     profile = profile_of(options.olm_version)
@@ -132,6 +135,7 @@ def applied_changes(
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
         actions += (("prune", key) for key in pruned(after, manifests))
+    actions += (("prune", key) for key in removed_by_policies(after, manifests, removals))
     actions += (("delete", key) for text in options.delete for key in named(text, after.objects))
     return (*changes, *_deleted(after.objects, actions, profile))
 

@@ -1,0 +1,128 @@
+"""Plans for policies of Open Cluster Management that change: which objects stay, and which go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_repository_plan import APPLICATION, CATALOG, NAMESPACE, SOURCE, plan
+
+from olmc.compiler.model.workspace import ClusterState, PolicyRemoval
+from olmc.compiler.transition.deletion import removed_by_policies
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.objects import OLM_GROUP, Manifest, ObjectKey, object_key
+
+POLICY = """\
+apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata: {name: operators, namespace: policies}
+spec:
+  remediationAction: enforce
+  disabled: false
+  policy-templates:
+  - objectDefinition:
+      apiVersion: policy.open-cluster-management.io/v1beta1
+      kind: OperatorPolicy
+      metadata: {name: kettle}
+      spec:
+        remediationAction: enforce
+        severity: high
+        complianceType: musthave
+        upgradeApproval: Automatic
+        subscription: {name: kettle, namespace: harbour, channel: stable, source: quay, sourceNamespace: olm}
+  - objectDefinition:
+      apiVersion: policy.open-cluster-management.io/v1
+      kind: ConfigurationPolicy
+      metadata: {name: cranes}
+      spec:
+        severity: low
+        object-templates:
+        - complianceType: musthave
+          objectDefinition:
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: cranes, namespace: harbour}
+            data: {a: b}
+"""
+BASE = {
+    "apps/hub.yaml": APPLICATION.format("hub", "policies"),
+    "apps/north.yaml": APPLICATION.format("north", "clusters/north"),
+    "clusters/north/source.yaml": SOURCE,
+    "policies/source.yaml": NAMESPACE.replace("NAME", "policies") + "---\n" + SOURCE,
+    "policies/operators.yaml": POLICY,
+    "catalogs/quay/catalog.yaml": CATALOG,
+}
+PRUNING = POLICY.replace("severity: low", "pruneObjectBehavior: DeleteIfCreated")
+
+
+def pruned(tmp_path: Path, old: str, new: str) -> list[str]:
+    """The objects that go once the policy changes."""
+    base = {**BASE, "policies/operators.yaml": old}
+    changed = {"policies/operators.yaml": new} if new else {}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base, removed="policies/op").stdout)
+    changes = [change for each in planned["clusters"] for change in each["plan"]["applied"]]
+    assert changes, "the policy itself changes"
+    return [
+        f"{change['object']['kind']}/{change['object']['name']}" for change in changes if change["action"] == "prune"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone"),
+    [
+        (POLICY, POLICY.replace("remediationAction: enforce", "remediationAction: inform"), []),
+        (POLICY, POLICY.replace("disabled: false", "disabled: true"), []),
+        (POLICY, "", ["Policy/operators"]),
+        (PRUNING, "", ["ConfigMap/cranes", "Policy/operators"]),
+        (POLICY, POLICY.replace("e: musthave\n          obj", "e: mustnothave\n          obj"), ["ConfigMap/cranes"]),
+        (
+            POLICY,
+            POLICY.replace("e: musthave\n          obj", "e: mustnothave\n          obj").replace("a: b", "a: c"),
+            [],
+        ),
+        (
+            POLICY,
+            POLICY.replace("musthave\n        upgrade", "mustnothave\n        upgrade"),
+            ["Subscription/kettle", "OperatorGroup/harbour-"],
+        ),
+        (
+            POLICY,
+            POLICY.replace(
+                "musthave\n        upgrade",
+                "mustnothave\n        removalBehavior: {operatorGroups: Keep}\n        upgrade",
+            ),
+            ["Subscription/kettle"],
+        ),
+    ],
+    ids=["inform", "disabled", "gone", "pruning", "removed", "other-fields", "mustnothave", "kept-group"],
+)
+def test_the_objects_of_policies_stay_unless_a_policy_removes_them(
+    tmp_path: Path, old: str, new: str, gone: list[str]
+) -> None:
+    """R-OCM-3, R-OCM-14."""
+    found = pruned(tmp_path, old, new)
+    assert len(found) == len(gone)
+    for name, start in zip(sorted(found), sorted(gone), strict=True):
+        assert name.startswith(start)
+
+
+def test_the_csv_goes_with_its_subscription() -> None:
+    """R-OCM-14: the installed one and no other; a group that another Subscription uses stays."""
+
+    def manifest(kind: str, name: str, **fields: object) -> Manifest:
+        obj = {"apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": kind, "metadata": {"name": name, "namespace": "harbour"}}
+        return Manifest({**obj, **fields}, Source("", ""))
+
+    subscription = manifest("Subscription", "kettle", status={"installedCSV": "kettle.v1.0.0"})
+    others = [manifest("ClusterServiceVersion", f"{name}.v1.0.0") for name in ("kettle", "beacon")]
+    group = manifest("OperatorGroup", "harbour")
+    objects = {object_key(each.object): each for each in (subscription, *others, group)}
+    kinds = frozenset({"Subscription", "ClusterServiceVersion", "OperatorGroup"})
+    removal = PolicyRemoval(ObjectKey(OLM_GROUP, "Subscription", "harbour", "kettle"), kinds)
+    state = ClusterState(objects, of_policies=frozenset(objects))
+    assert [key.name for key in removed_by_policies(state, (), [removal])] == ["kettle", "kettle.v1.0.0", "harbour"]
+    beside = manifest("Subscription", "beacon")
+    shared = state._replace(objects={**objects, object_key(beside.object): beside})
+    assert [key.name for key in removed_by_policies(shared, (), [removal])] == ["kettle", "kettle.v1.0.0"]
+    assert removed_by_policies(state, [subscription], [removal]) == ()
