@@ -44,7 +44,7 @@ def planned(tmp_path: Path, base: dict[str, str], changed: dict[str, str], *opti
     [
         (LIST.replace("south, rev: v1", "south, rev: v2"), ', targetRevision: "{{ .rev }}"', "targetRevision"),
         (LIST, ', targetRevision: "{{ .rev }}", kustomize: {namePrefix: x-}', "kustomize"),
-        (LIST, ', targetRevision: "{{ .rev }}", directory: {exclude: "group*"}', "directory"),
+        (LIST, ', targetRevision: "{{ .rev }}", plugin: {name: x}', "plugin"),
     ],
 )
 def test_a_set_that_applies_an_entry_in_another_way_is_a_risk(
@@ -180,3 +180,121 @@ def test_an_application_for_another_cluster_moves_its_entry(tmp_path: Path) -> N
 
 def test_the_names_of_folders_place_entries_without_a_tool(tmp_path: Path) -> None:
     assert planned(tmp_path, ALONE, {})["unchanged"] == ["clusters/north", "clusters/south"]
+
+
+ROOT = APPLICATION.format("root", "apps")
+LISTED = {**BASE, "root.yaml": ROOT, "apps/kustomization.yaml": "resources: [north.yaml, south.yaml]\n"}
+PATCHED = "resources: [north.yaml, south.yaml]\npatches: [{path: patch.yaml}]\n"
+EXCLUDED = ROOT.replace("path: apps", "path: apps, directory: {exclude: 'south*'}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "text", "unchanged"),
+    [
+        ({"apps/kustomization.yaml": "resources: [north.yaml]\n"}, "it leaves out apps/south.yaml", []),
+        ({"apps/kustomization.yaml": PATCHED, "apps/patch.yaml": "# later\n"}, "it changes apps/north.yaml", []),
+        ({"root.yaml": ROOT.replace("path: apps", "path: others")}, "applies others instead of apps", []),
+        ({"root.yaml": ROOT.replace("path: apps", "path: apps, chart: x")}, "applies apps in another way", []),
+        ({"root.yaml": EXCLUDED}, "applies apps in another way", []),
+        ({"apps/kustomization.yaml": "resources: [south.yaml, north.yaml]\n"}, "", ["north", "south"]),
+    ],
+)
+def test_what_applies_the_objects_of_tools_in_another_way_is_a_risk(
+    tmp_path: Path, changed: dict[str, str], text: str, unchanged: list[str]
+) -> None:
+    """Such an object may be left out, or apply another folder, without a change in its own file."""
+    found = planned(tmp_path, LISTED, changed)
+    told = [text in change["text"] for change in found["files"] if change["object"]["name"] in changed]
+    assert told == ([True] if text else [])
+    assert (found["clusters"], found["unchanged"]) == ([], unchanged)
+
+
+SEVERAL = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: north, namespace: argocd}
+spec:
+  destination: {name: north}
+  sources:
+  - {repoURL: "https://git.example.com/harbour.git", path: clusters/north}
+  - {repoURL: "https://git.example.com/values.git", ref: values, targetRevision: v1}
+"""
+
+
+def test_another_revision_of_a_source_with_values_is_a_risk(tmp_path: Path) -> None:
+    changed = {"apps/north.yaml": SEVERAL.replace("v1}", "v2}")}
+    (risk,) = planned(tmp_path, {**BASE, "apps/north.yaml": SEVERAL}, changed)["files"]
+    assert "clusters/north in another way (ref values)" in risk["text"]
+
+
+def test_entries_that_are_applied_to_one_cluster_conflict_in_it(tmp_path: Path) -> None:
+    """A second OperatorGroup stops its namespace, whoever brings it."""
+    base = {**BASE, "clusters/north/group.yaml": GROUP + "---\n" + SUBSCRIPTION}
+    application = APPLICATION.format("more", "more").replace("destination: {name: more}", "destination: {name: north}")
+    more = {"apps/more.yaml": application, "more/group.yaml": GROUP.replace("quay", "second")}
+    result = plan(tmp_path, more, "-o", "json", base=base)
+    found = json.loads(result.stdout)
+    assert planned_by_cluster(found) == {"north": [("create", "second")]}
+    (north,) = found["clusters"]
+    assert [row["phase"] for row in north["plan"]["operators"]] == ["TooManyOperatorGroups"]
+    assert (found["unchanged"], result.exit_code) == (["south"], 1)
+
+
+VALUES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: vars, namespace: flux-system}}\ndata: {{name: {0}}}\n"
+
+
+def test_each_cluster_has_its_own_values_of_variables(tmp_path: Path) -> None:
+    filled = ", postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}"
+    base = {
+        **{f"clusters/{name}/infra.yaml": FLUX.format("all", filled) for name in ("north", "south")},
+        **{f"clusters/{name}/vars.yaml": VALUES.format("mole") for name in ("north", "south")},
+        "infra/all/kustomization.yaml": "resources: [kettle.yaml]\n",
+        "infra/all/kettle.yaml": SUBSCRIPTION.replace("channel: stable", 'channel: "${name}"'),
+    }
+    found = planned(tmp_path, base, {"clusters/north/vars.yaml": VALUES.format("pier")})
+    assert planned_by_cluster(found) == {"north": [("change", "kettle")]}
+    assert found["unchanged"] == ["south"]
+
+
+@pytest.mark.parametrize(("prune", "expected"), [("true", {"south": [("prune", "quay")]}), ("false", {})])
+def test_a_kustomization_without_prune_removes_nothing(
+    tmp_path: Path, prune: str, expected: dict[str, list[tuple[str, str]]]
+) -> None:
+    namespace = NAMESPACE.replace("NAME", "harbour")
+    base = {path: text.replace("prune: true", f"prune: {prune}") for path, text in OF_FLUX.items()}
+    base |= {f"infra/{name}/group.yaml": GROUP + "---\n" + namespace for name in ("north", "south")}
+    found = planned(tmp_path, base, {"infra/south/group.yaml": namespace})
+    assert planned_by_cluster(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("directory", "is_applied"),
+    [
+        ("{recurse: true, exclude: '{tea*,deep/kettle*}'}", False),
+        ("{recurse: true, include: '*.yaml'}", True),
+        ("{recurse: true, include: 'group*'}", False),
+        ("{recurse: true, exclude: 'deep/k*'}", False),
+        ("{recurse: true, exclude: 'k*'}", True),
+        ("{recurse: true, exclude: '" + "{a,k}" * 9 + "*'}", True),
+    ],
+)
+def test_patterns_of_a_directory_decide_which_files_are_applied(
+    tmp_path: Path, directory: str, is_applied: bool
+) -> None:
+    """As for Argo CD, `*` stands for any part of a path below the folder; a pattern with too many choices for olmc
+    leaves out nothing."""
+    application = APPLICATION.format("north", "clusters/north")
+    application = application.replace("path: clusters/north", f"path: clusters/north, directory: {directory}")
+    changed = {"clusters/north/deep/kettle.yaml": SUBSCRIPTION}
+    found = planned(tmp_path, {**BASE, "apps/north.yaml": application}, changed)
+    assert planned_by_cluster(found) == ({"north": [("create", "kettle")]} if is_applied else {})
+    assert found["files"] == []
+
+
+def test_an_entry_that_can_be_built_on_one_side_only_is_a_risk(tmp_path: Path) -> None:
+    changed = {"clusters/north/kustomization.yaml": "resources: [absent.yaml]\n"}
+    result = plan(tmp_path, changed, "-o", "json", "--fail-on", "risk", base=ALONE)
+    assert (result.exit_code, json.loads(result.stdout)["leftOut"]) == (1, ["clusters/north"])
+    text = plan(tmp_path, changed, base=ALONE).stdout
+    assert "left out, as olmc knows them on one side only: clusters/north\n" in text
+    assert "absent.yaml" in text.partition("on one side only")[2]

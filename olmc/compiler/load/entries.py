@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.charts import charts_of_operators, outside_of_charts, read_chart
@@ -408,6 +409,43 @@ def _nodes(root: Path, folder: Folder) -> dict[str, _KustomizedFolder]:
     return {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
 
 
+class TakingKustomization(NamedTuple):
+    """A kustomization that takes in certain files, directly or by others: its file, those of the files, the fields by
+    which it may change them, and its other files with their texts."""
+
+    file: str
+    taken: frozenset[str]
+    fields: Mapping[str, Any]
+    parts: tuple[tuple[str, str], ...]
+
+
+def kustomizations_with(root: Path, folder: Folder, files: Collection[str]) -> dict[str, TakingKustomization]:
+    """Return the kustomizations that take in any of the files, by their folders."""
+    nodes = _nodes(root, folder) if files else {}
+    taken = {path: {file for file in node.files if file in files} for path, node in nodes.items()}
+    for _ in nodes:
+        before = sum(map(len, taken.values()))
+        for path, node in nodes.items():
+            taken[path] |= {file for below in node.folders for file in taken.get(below, ())}
+        if before == sum(map(len, taken.values())):
+            break
+    names = {below.path: next(name for name in NAMES if name in below.files) for below in _kustomized(folder)}
+    found = {}
+    for path, some in taken.items():
+        if some:
+            file = f"{path}/{names[path]}" if path else names[path]
+            content, _ = read_kustomization(root / file, file)
+            fields = {key: value for key, value in content.items() if key not in _LISTING}
+            texts = (
+                (part, read_text(root, part, Report()) or "") for part in nodes[path].parts if has_file(root, part)
+            )
+            found[path] = TakingKustomization(file, frozenset(some), fields, tuple(texts))
+    return found
+
+
+_LISTING = frozenset({"apiVersion", "kind", "metadata", "resources", "bases"})
+
+
 def _node(root: Path, folder: Folder) -> _KustomizedFolder:
     name = next(name for name in NAMES if name in folder.files)
     content, _ = read_kustomization(root / folder.join(name), folder.join(name))
@@ -557,13 +595,26 @@ def _is_library(root: Path, path: str) -> bool:
 
 
 def _has_olm(root: Path, folder: Folder, path: str, appliers: Iterable[Applier]) -> bool:
-    """Whether a folder without a kustomization has something of OLM in its files, or in all files below it if a tool
-    reads these; those of a chart are templates."""
+    """Whether a folder without a kustomization has something of OLM in the files that tools read of it; those of a
+    chart are templates."""
     below = next((f for f in _folders(folder) if f.path == path), None)
     if below is None or is_chart(below):
         return False
-    is_recursive = any(applier.is_recursive for applier in appliers)
-    return any(_is_olm(root, name) for name in (below.walk() if is_recursive else map(below.join, below.files)))
+    return any(_is_olm(root, name) for name in as_read(below, tuple(appliers)).walk())
+
+
+def as_read(folder: Folder, appliers: Sequence[Applier]) -> Folder:
+    """Return a folder without a kustomization with the files that tools apply of it; the content of bundles and
+    catalogs below it stays."""
+    start = len(folder.path) + 1 if folder.path else 0
+
+    def read_of(below: Folder) -> Folder:
+        if below is not folder and (is_bundle(below) or below.path.rpartition("/")[2] == CATALOGS_FOLDER):
+            return below
+        files = (name for name in below.files if any(a.reading.takes(below.join(name)[start:]) for a in appliers))
+        return below._replace(files=tuple(files), folders=tuple(map(read_of, below.folders)))
+
+    return read_of(folder) if appliers else folder
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:

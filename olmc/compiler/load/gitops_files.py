@@ -188,9 +188,10 @@ def _of_argo(each: ToolObject, search: _Search) -> Iterator[NamedFile]:
             yield from (NamedFile(path, each.path, ARGO_READS) for path in search.matching(folder, text))
         if "plugin" in source:
             yield from (NamedFile(path, each.path, ARGO_PLUGIN) for path in search.below(folder))
-        for field in ("helm", "kustomize", "directory", "plugin"):
-            for text in all_texts(source.get(field)):
-                yield from (NamedFile(path, each.path, ARGO_READS) for path in search.exact(folder, text))
+        # A directory has patterns of the files that Argo CD applies; only its code in Jsonnet reads others.
+        fields = [source.get(field) for field in ("helm", "kustomize", "plugin")]
+        for text in all_texts([*fields, mapping(source.get("directory")).get("jsonnet")]):
+            yield from (NamedFile(path, each.path, ARGO_READS) for path in search.exact(folder, text))
     for source, folder in zip(sources, folders, strict=True):
         jsonnet = mapping(mapping(source.get("directory")).get("jsonnet"))
         for text in all_texts([jsonnet.get("extVars"), jsonnet.get("tlas")]):

@@ -221,6 +221,41 @@ class Destination(NamedTuple):
     variables: Variables | None = None
 
 
+class DirectoryReading(NamedTuple):
+    """Which files a tool applies of a folder without a kustomization: those of its subfolders only if it is recursive;
+    and the patterns of the files that count, "" for all, and that don't, "" for none."""
+
+    is_recursive: bool = False
+    include: str = ""
+    exclude: str = ""
+
+    def takes(self, path: str) -> bool:
+        """Return whether the file at a path below the folder is applied."""
+        if "/" in path and not self.is_recursive:
+            return False
+        if self.exclude and _fits_glob(path, self.exclude):
+            return False
+        return not self.include or _fits_glob(path, self.include) is not False
+
+
+_CHOICE = regex(r"\{([^{}]*)\}")
+_MOST_CHOICES = 64
+
+
+def _fits_glob(path: str, pattern: str) -> bool | None:
+    """Whether a pattern of Argo CD fits a path: `*` stands for any characters, `{a,b}` for one of several texts; None
+    for a pattern with too many of these."""
+    waiting, plain = [pattern], list[str]()
+    while waiting and len(waiting) + len(plain) <= _MOST_CHOICES:
+        one = waiting.pop()
+        choice = _CHOICE.search(one)
+        if choice is None:
+            plain.append(one)
+        else:
+            waiting += [one[: choice.start()] + text + one[choice.end() :] for text in choice[1].split(",")]
+    return any(fnmatchcase(path, one) for one in plain) if not waiting else None
+
+
 Settings = tuple[tuple[str, str], ...]
 """Fields of an object by name, each with its value as JSON."""
 
@@ -230,9 +265,9 @@ class Applier(NamedTuple):
     folder, and how it installs the folder if that is a Helm chart.
 
     `made_by` is the ApplicationSet that makes it, "" for an object of its own; `destination` is where it applies it.
-    `is_recursive`: it applies all files below the folder, as far as that has no kustomization. `is_server_side`: the
+    `reading` are the files that it applies of a folder without a kustomization. `is_server_side`: the
     API server merges what it applies, so that no object keeps a copy of itself. `settings` are the fields that change
-    what it applies and that olmc does not follow.
+    what it applies and that olmc does not follow. `is_pruning`: the tool removes what is not applied any more.
     """
 
     name: str
@@ -241,9 +276,10 @@ class Applier(NamedTuple):
     release: Release | None = None
     made_by: str = ""
     destination: Destination = Destination()
-    is_recursive: bool = False
+    reading: DirectoryReading = DirectoryReading()
     is_server_side: bool = False
     settings: Settings = ()
+    is_pruning: bool = True
 
 
 class _AppliedSource(NamedTuple):
@@ -350,7 +386,8 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
                     made_by = "" if one is obj else applier_of(obj)
                     applier = Applier(
                         applier_of(one), place, source.changes, release, made_by, source.destination,
-                        _recurses(one, source.path, target, files), _is_server_side(one), source.settings,
+                        _reading(one, source.path, target, files), _is_server_side(one), source.settings,
+                        _is_pruning(one),
                     )  # fmt: skip
                     known.setdefault(target, []).append(applier)
     for target, applier in _of_patterns(root, folder):
@@ -384,7 +421,7 @@ def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
                 application.name, application.namespace, name, application.place, files, top=root,
             )  # fmt: skip
             there = Destination(group.name, application.namespace)
-            yield application.path, Applier(name, application.place, (), release, "", there, is_recursive=True)
+            yield application.path, Applier(name, application.place, (), release, "", there, DirectoryReading(True))
 
 
 def _is_server_side(obj: Mapping[str, Any]) -> bool:
@@ -398,15 +435,23 @@ def _is_server_side(obj: Mapping[str, Any]) -> bool:
     )
 
 
-def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:
-    """Whether an object of a GitOps tool applies the files of all folders below a path."""
+def _reading(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> DirectoryReading:
+    """Which files of a folder without a kustomization an object of a GitOps tool applies."""
     if as_text(obj.get("apiVersion")).startswith(_FLUX):
         built = {posixpath.normpath(posixpath.join(target, name)) for name in NAMES}
-        return built.isdisjoint(files)
-    return any(
-        as_text(found["path"]).removeprefix("./") == path and mapping(found.get("directory")).get("recurse") is True
-        for found in _with_path(spec_of(obj))
-    )
+        return DirectoryReading(built.isdisjoint(files))
+    own = (s for s in _with_path(spec_of(obj)) if as_text(s["path"]).removeprefix("./") == path)
+    return next((_directory(source) for source in own if source.get("directory")), DirectoryReading())
+
+
+def _directory(source: Mapping[str, Any]) -> DirectoryReading:
+    given = mapping(source.get("directory"))
+    return DirectoryReading(given.get("recurse") is True, as_text(given.get("include")), as_text(given.get("exclude")))
+
+
+def _is_pruning(obj: Mapping[str, Any]) -> bool:
+    """Whether a tool removes what an object of it no longer applies: a Kustomization of Flux says so."""
+    return not as_text(obj.get("apiVersion")).startswith(_FLUX) or spec_of(obj).get("prune") is True
 
 
 def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
@@ -432,7 +477,9 @@ def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
                 changes = tuple(field for field in changes if field != "kustomize")
             for path in _paths([source]):
                 fields = tuple(f"source.{field}" for field in changes)
-                yield _AppliedSource(path, fields, releases.get(source["path"]), there, _of_source(source))
+                yield _AppliedSource(
+                    path, fields, releases.get(source["path"]), there, _of_source(source, mappings(spec.get("sources")))
+                )
     elif obj["kind"] == "ApplicationSet":
         open_values = ("what its generators fill in",)
         body = mapping(mapping(spec.get("template")).get("spec"))
@@ -447,7 +494,7 @@ _FLUX_FIELDS = (
     "commonMetadata", "namePrefix", "nameSuffix", "valuesFrom", "postRenderers", "chartRef",
 )  # fmt: skip
 _SET_FIELDS = ("generators", "template", "templatePatch", "goTemplate", "goTemplateOptions")
-_FOLLOWED = {"kustomize": "namespace", "directory": "recurse"}
+_FOLLOWED = {"kustomize": ("namespace",), "directory": ("recurse", "include", "exclude")}
 """Fields in fields of a source that olmc follows."""
 
 
@@ -456,14 +503,16 @@ def _settings(obj: Mapping[str, Any], fields: Iterable[str]) -> Settings:
     return tuple((name, json.dumps(obj[name], sort_keys=True, default=str)) for name in fields if obj.get(name))
 
 
-def _of_source(source: Mapping[str, Any]) -> Settings:
-    """The fields of a source of an Application that olmc does not follow."""
+def _of_source(source: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> Settings:
+    """The fields of a source of an Application that olmc does not follow, and those of the sources to which its files
+    of values refer."""
     followed = {
-        name: {key: value for key, value in mapping(source[name]).items() if key != inner}
+        name: {key: value for key, value in mapping(source[name]).items() if key not in inner}
         for name, inner in _FOLLOWED.items()
         if name in source
     }
-    return _settings({**source, **followed}, _SOURCE_FIELDS)
+    referred = {f"ref {other['ref']}": dict(_settings(other, _SOURCE_FIELDS)) for other in others if other.get("ref")}
+    return (*_settings({**source, **followed}, _SOURCE_FIELDS), *_settings(referred, sorted(referred)))
 
 
 def _of_application(spec: Mapping[str, Any], path: str) -> Destination:
@@ -547,8 +596,9 @@ def _sources_of_set(
         template = as_text(source.get("path"))
         if "{{" not in template:
             continue
-        is_recursive = mapping(source.get("directory")).get("recurse") is True
-        applier = Applier(applier_of(obj), place, (), release, "", destination, is_recursive, _is_server_side(obj))
+        applier = Applier(
+            applier_of(obj), place, (), release, "", destination, _directory(source), _is_server_side(obj)
+        )
         fields = tuple(dict.fromkeys(match[1] for match in FIELD.finditer(template)))
         # A value without a slash is one among others, which overlays of the ApplicationSet may have.
         folders = [[v for v in values.get(name, ()) if "/" in v] or [f"{{{name}}}"] for name in fields]

@@ -14,11 +14,11 @@ from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.config import openshift_place
-from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries, repository_at
-from olmc.compiler.load.files import Folder, is_bundle, read_text
+from olmc.compiler.load.entries import Repository, RepositoryEntry, as_read, changed_entries, repository_at
+from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
+from olmc.compiler.load.releases import LOCAL_CLUSTER, OWN_VALUES, Applier, Destination, Variables
 from olmc.compiler.load.workspace_files import (
     FoundFiles,
     add_installed_by_policies,
@@ -86,7 +86,9 @@ def clusters_of(entries: Sequence[RepositoryEntry]) -> tuple[RepositoryCluster, 
     for entry in entries:
         destinations = dict.fromkeys(_destination(entry, applier) for applier in entry.appliers)
         for destination in destinations or [Destination()]:
-            placement = Placement(entry, destination._replace(cluster=""))
+            # Variables may come from objects that each cluster has for itself.
+            has_sources = destination.variables is not None and destination.variables.sources
+            placement = Placement(entry, destination if has_sources else destination._replace(cluster=""))
             if destination.cluster:
                 by_name.setdefault(destination.cluster, {})[placement] = None
             else:
@@ -216,14 +218,14 @@ def _shared(repository: Repository) -> FoundFiles:
 
 
 def _content(
-    repository: Repository, placement: Placement, held: Mapping[str, str], options: Options, bases: SharedBases
+    repository: Repository, placement: Placement, held: _Held, options: Options, bases: SharedBases
 ) -> EntryContent:
     entry, report, reading = placement.entry, Report(), found_files()
     _read_entry(repository, entry, reading, options, bases, report)
     variables = placement.destination.variables
     unknown: tuple[str, ...] = ()
     if variables is not None:
-        unknown = _fill_in(reading, variables, held)
+        unknown = _fill_in(reading, variables, _held_for(placement, held))
     homeless = _place(reading, placement.destination, options)
     add_installed_by_policies(reading, report, len(reading.manifests) if entry.is_kustomization else 0)
     problems = tuple(each for each in report if each.severity is Severity.ERROR)
@@ -267,17 +269,7 @@ def _read_entry(
         reading.manifests.extend(rendered.manifests)
         reading.built.update(dict.fromkeys(rendered.files))
     else:
-        is_flat = entry.appliers and not any(applier.is_recursive for applier in entry.appliers)
-        add_parts(root, _without_files_below(folder) if is_flat else folder, reading, report)
-
-
-def _without_files_below(folder: Folder) -> Folder:
-    """Return a folder of which a tool applies its own files; the content of bundles and catalogs below it stays."""
-    return folder._replace(folders=tuple(
-        below if is_bundle(below) or below.path.rpartition("/")[2] == CATALOGS_FOLDER
-        else _without_files_below(below)._replace(files=())
-        for below in folder.folders
-    ))  # fmt: skip
+        add_parts(root, as_read(folder, entry.appliers), reading, report)
 
 
 def folder_at(folder: Folder, path: str) -> Folder | None:
@@ -302,14 +294,25 @@ def _place(reading: FoundFiles, destination: Destination, options: Options) -> t
 _VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^}]*))?\}")
 
 
-def _variables_in(repository: Repository, placements: Iterable[Placement]) -> dict[str, str]:
-    """The values of ConfigMaps and Secrets in the repository that Flux fills in, by `Kind/name/key`."""
+class _HeldValues(NamedTuple):
+    """A ConfigMap or Secret of the repository with values of variables, and its file."""
+
+    path: str
+    namespace: str
+    values: Mapping[str, str]
+
+
+_Held = Mapping[tuple[str, str], Sequence[_HeldValues]]
+
+
+def _variables_in(repository: Repository, placements: Iterable[Placement]) -> _Held:
+    """The ConfigMaps and Secrets in the repository from which Flux fills in values, by kind and name."""
     sources = {
         (source.kind, source.name)
         for placement in placements
         for source in (placement.destination.variables or Variables()).sources
     }
-    values: dict[str, str] = {}
+    held: dict[tuple[str, str], list[_HeldValues]] = {}
     for path in repository.folder.walk() if sources else ():
         text = (read_text(repository.root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
         if "ConfigMap" not in text and "Secret" not in text:
@@ -319,17 +322,42 @@ def _variables_in(repository: Repository, placements: Iterable[Placement]) -> di
             key = (as_text(obj.get("kind")), name_of(obj))
             if key in sources and "sops" not in obj:
                 plain = "data" if key[0] == "ConfigMap" else "stringData"
-                values |= {f"{key[0]}/{key[1]}/{name}": str(value) for name, value in mapping(obj.get(plain)).items()}
+                values = {name: str(value) for name, value in mapping(obj.get(plain)).items()}
+                held.setdefault(key, []).append(_HeldValues(path, namespace_of(obj), values))
+    return held
+
+
+def _held_for(placement: Placement, held: _Held) -> dict[str, str]:
+    """The values that Flux takes for an entry: each cluster has objects of its own, so that those count whose file is
+    nearest to the object that applies the entry."""
+    variables, entry = placement.destination.variables or Variables(), placement.entry
+    appliers = [each for each in entry.appliers if each.destination == placement.destination]
+    places = [entry.path, *(each.place.path for each in appliers)]
+    namespaces = {each.name.split("/")[1] if each.name.count("/") == 2 else "" for each in appliers}
+    values: dict[str, str] = {}
+    for source in variables.sources:
+        several = held.get((source.kind, source.name), ())
+        # Without a namespace, somebody else places the object.
+        found = [each for each in several if "" in namespaces or each.namespace in ("", *namespaces)]
+        nearest = max((_shared_folders(each.path, places) for each in found), default=0)
+        for each in found:
+            values |= each.values if _shared_folders(each.path, places) == nearest else {}
     return values
+
+
+def _shared_folders(path: str, places: Iterable[str]) -> int:
+    """How many folders a file has in common with the nearest of the places."""
+    folders = path.split("/")[:-1]
+    return max(
+        next((at for at, (one, other) in enumerate(zip(folders, place.split("/"), strict=False)) if one != other),
+             min(len(folders), place.count("/") + 1))
+        for place in places
+    )  # fmt: skip
 
 
 def _fill_in(reading: FoundFiles, variables: Variables, held: Mapping[str, str]) -> tuple[str, ...]:
     """Fill variables into manifests, as Flux does; return those of objects of OLM whose values are not known."""
-    values: dict[str, str] = {}
-    for source in variables.sources:
-        start = f"{source.kind}/{source.name}/"
-        values |= {key.removeprefix(start): value for key, value in held.items() if key.startswith(start)}
-    values |= dict(variables.values)
+    values = {**held, **dict(variables.values)}
     unknown: dict[str, None] = {}
 
     def filled(value: Any, of_olm: bool) -> Any:
@@ -365,18 +393,33 @@ def _without_variants(
     clusters: Iterable[RepositoryCluster], built: Mapping[Placement, EntryContent]
 ) -> Iterator[RepositoryCluster]:
     """The clusters, each without entries that can't be in it beside others: with the same object in another form, or
-    with a second OperatorGroup for a namespace. Such entries are variants, of which somebody chooses one."""
+    with a second OperatorGroup for a namespace. Such entries are variants, of which somebody chooses one.
+
+    Entries that tools of the repository apply to one cluster by its name are all in it, and their conflict is real.
+    """
     for cluster in clusters:
         known: dict[object, KubernetesObject] = {}
         kept: list[Placement] = []
         variants: list[Placement] = []
         for placement in cluster.placements:
             own = dict(_deciding_objects(built[placement].found.manifests))
-            is_variant = any(key in known and known[key] != obj for key, obj in own.items())
+            differs = any(key in known and known[key] != obj for key, obj in own.items())
+            is_variant = differs and not _is_applied_by_name(placement.entry, cluster.names)
             (variants if is_variant else kept).append(placement)
             known |= {} if is_variant else own
         yield cluster._replace(placements=tuple(kept))
         yield from (RepositoryCluster((), (placement,)) for placement in variants)
+
+
+def _is_applied_by_name(entry: RepositoryEntry, clusters: Sequence[str]) -> bool:
+    """Whether an object of a tool in the repository applies an entry to a cluster by its name, and no pattern of a set
+    does so for clusters that only the tool knows."""
+    return any(
+        applier.destination.cluster in clusters
+        and applier.destination.cluster != LOCAL_CLUSTER
+        and not applier.name.startswith("ApplicationSet/")
+        for applier in entry.appliers
+    )
 
 
 def _deciding_objects(manifests: Iterable[Manifest]) -> Iterator[tuple[object, KubernetesObject]]:

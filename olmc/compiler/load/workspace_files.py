@@ -446,7 +446,9 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
     """
     appliers = read_appliers(root, folder)
     if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
-        paths = [path for path, several in appliers.by_path.items() if any(each.is_recursive for each in several)]
+        paths = [
+            path for path, several in appliers.by_path.items() if any(each.reading.is_recursive for each in several)
+        ]
         return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
     is_of_bundle = is_bundle(folder) or project_bundles(folder) is not None
     if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:

@@ -10,10 +10,10 @@ from typing import Any
 
 from olmc.compiler.load.bundles import inputs_of
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
-from olmc.compiler.load.entries import Repository, with_entries_of
+from olmc.compiler.load.entries import Repository, kustomizations_with, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.releases import Applier, Settings, read_appliers
+from olmc.compiler.load.releases import Applier, DirectoryReading, Settings, read_appliers
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository, folder_at
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
@@ -70,7 +70,7 @@ class RepositoryPlan(NamedTuple):
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
     are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read.
-    `undetermined` are the entries that olmc knows on one side alone; `problems` are why the others are left out."""
+    `undetermined` are the entries that olmc knows on one side alone; `problems` are why it can't build some."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
@@ -106,8 +106,9 @@ def plan_repository(
     appliers = applier_changes(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
     whole_old, whole_new = _built(of_old, before), _built(of_new, now)
-    (built_old, built_new), left_out, problems = _without_unbuilt(whole_old, whole_new)
-    unseen = {*undetermined, *left_out, *chain.from_iterable(paths for _, paths in appliers)}
+    (built_old, built_new), unbuilt = _without_unbuilt(whole_old, whole_new)
+    undetermined = tuple(dict.fromkeys((*undetermined, *unbuilt.on_one_side)))
+    unseen = {*undetermined, *unbuilt.on_both, *chain.from_iterable(paths for _, paths in appliers)}
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
@@ -129,7 +130,7 @@ def plan_repository(
     files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
     is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
-    return RepositoryPlan(*outcome, left_out, files, released, is_broken, undetermined, problems)
+    return RepositoryPlan(*outcome, unbuilt.on_both, files, released, is_broken, undetermined, unbuilt.problems)
 
 
 def _without_released(before: Repository, now: Repository) -> Repository:
@@ -171,7 +172,10 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
     for name in sorted(old.keys() | new.keys()):
         one, other = old.get(name), new.get(name)
         there = _taken_over(name, old, new, gained) | added
-        stays = {key: m for key, m in lost.get(name, {}).items() if key in there or _is_never_pruned(m)}
+        held = _held_by_tools(one, other)
+        stays = {
+            key: m for key, m in lost.get(name, {}).items() if key in there or key in held or _is_never_pruned(m)
+        }  # fmt: skip
         for content in one.contents if one is not None else ():
             path = content.placement.entry.path
             keys = {object_key(m.object) for m in content.found.manifests} & lost.get(name, {}).keys()
@@ -193,6 +197,19 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
             begun = _with_others(other._replace(contents=(), others=()), others)
         pairs.append((name, begun, _with_others(other, others | stays)))
     return pairs, tuple(dict.fromkeys(released))
+
+
+def _held_by_tools(before: ClusterPart | None, now: ClusterPart | None) -> set[ObjectKey]:
+    """Return the objects of entries whose tools remove nothing, as their objects in the repository say now."""
+    if before is None or now is None:
+        return set()
+    keeping = {
+        content.placement.entry.path
+        for content in now.contents
+        if (appliers := content.placement.entry.appliers) and not any(each.is_pruning for each in appliers)
+    }
+    contents = (content for content in before.contents if content.placement.entry.path in keeping)
+    return {object_key(manifest.object) for content in contents for manifest in content.found.manifests}
 
 
 def _is_never_pruned(manifest: Manifest) -> bool:
@@ -276,8 +293,11 @@ def _named_in(path: str, text: str, keys: Collection[ObjectKey]) -> set[ObjectKe
 
 # Objects of GitOps tools that apply entries in another way than before.
 
+_ApplierChange = tuple[DiffChange, tuple[str, ...]]
+"""A risk, and the entries of which it is."""
 
-def applier_changes(before: Repository, now: Repository) -> list[tuple[DiffChange, tuple[str, ...]]]:
+
+def applier_changes(before: Repository, now: Repository) -> list[_ApplierChange]:
     """Return a risk for each object of a GitOps tool that applies entries in another way, with their paths."""
     sets = _unfollowed(before) | _unfollowed(now)
     old, new = _appliers(before, sets), _appliers(now, sets)
@@ -290,9 +310,79 @@ def applier_changes(before: Repository, now: Repository) -> list[tuple[DiffChang
             paths = _paths_of(name, before, now) if name in sets else [key[1]]
             found.setdefault((name, file, changed), []).extend(paths)
     return [
-        (deciding_file_changed(ObjectKey("", "File", "", file), (), _effect(name, paths, changed)), tuple(paths))
-        for (name, file, changed), paths in found.items()
+        *(_risk(file, _effect(name, paths, changed), paths) for (name, file, changed), paths in found.items()),
+        *_parent_changes(before, now),
+        *_kustomization_changes(before, now),
     ]
+
+
+def _risk(file: str, effect: str, paths: Iterable[str]) -> _ApplierChange:
+    return deciding_file_changed(ObjectKey("", "File", "", file), (), effect), tuple(paths)
+
+
+def _parent_changes(before: Repository, now: Repository) -> Iterator[_ApplierChange]:
+    """The objects of GitOps tools that apply those of entries, and that apply another folder or in another way."""
+    old, new = _parents(before), _parents(now)
+    for name in sorted(old.keys() & new.keys()):
+        was, given = old[name], new[name]
+        if was.entries and (was.paths, was.settings) != (given.paths, given.settings):
+            there, here = (join_limited(sorted(each.paths), _SHOWN) for each in (was, given))
+            way = f"instead of {there}" if there != here else "in another way"
+            yield _risk(given.file, f"{name} applies {here} {way}", was.entries)
+
+
+class _Parent(NamedTuple):
+    """An object of a GitOps tool that applies those of entries: its file, its folders, how it reads them and in which
+    way else that olmc does not follow, and the entries."""
+
+    file: str
+    paths: frozenset[str]
+    settings: tuple[tuple[DirectoryReading, Settings], ...]
+    entries: tuple[str, ...]
+
+
+def _parents(repository: Repository) -> dict[str, _Parent]:
+    """All objects of GitOps tools by name, those without entries of their own; the entries are those whose objects
+    stand in the folders."""
+    places = _applied_from(repository)
+    found: dict[str, list[tuple[str, Applier]]] = {}
+    for path, several in read_appliers(repository.root, repository.folder).by_path.items():
+        for each in several:
+            found.setdefault(each.name, []).append((path, each))
+    parents = {}
+    for name, some in found.items():
+        paths = frozenset(path for path, _ in some)
+        tops = tuple("" if path in (".", "") else f"{path}/" for path in paths)
+        entries = {entry for file, entries in places.items() if file.startswith(tops) for entry in entries}
+        ways = tuple((each.reading, each.settings) for _, each in some)
+        parents[name] = _Parent(some[0][1].place.path, paths, ways, tuple(sorted(entries)))
+    return parents
+
+
+def _applied_from(repository: Repository) -> dict[str, set[str]]:
+    """The entries by the files of the objects that apply them."""
+    places: dict[str, set[str]] = {}
+    for entry in repository.entries:
+        for applier in entry.appliers:
+            places.setdefault(applier.place.path, set()).add(entry.path)
+    return places
+
+
+def _kustomization_changes(before: Repository, now: Repository) -> Iterator[_ApplierChange]:
+    """The kustomizations that leave out, or change in another way, objects that apply entries."""
+    places = _applied_from(before)
+    files = places.keys() & _applied_from(now).keys()
+    old, new = (kustomizations_with(side.root, side.folder, files) for side in (before, now))
+    still = frozenset().union(*(each.taken for each in new.values()))
+    for folder, was in old.items():
+        given = new.get(folder)
+        lost = was.taken - still
+        entries = sorted({entry for file in was.taken for entry in places[file]})
+        listed = join_limited(sorted(lost or was.taken), _SHOWN)
+        if lost:
+            yield _risk(was.file, f"it leaves out {listed}, by which entries were applied", entries)
+        elif given is not None and (was.fields, was.parts) != (given.fields, given.parts):
+            yield _risk(was.file, f"it changes {listed} in another way, by which entries are applied", entries)
 
 
 def _effect(name: str, paths: Sequence[str], changed: Iterable[str]) -> str:
@@ -365,22 +455,35 @@ def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
     return build_repository(repository, options)
 
 
-def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return both sides without the entries that olmc can't build on one of them, their folders, and why.
+class _Unbuilt(NamedTuple):
+    """The folders of entries that olmc can't build: those of which it can build the other side, and the rest; and
+    why."""
+
+    on_one_side: tuple[str, ...]
+    on_both: tuple[str, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], _Unbuilt]:
+    """Return both sides without the entries that olmc can't build on one of them, and which these are.
 
     Such an entry is unknown: without it on one side only, a plan would remove or create all of its objects.
     """
-    contents = [each for built in sides for part in built.parts for each in part.contents if each.problems]
-    broken = {_application(each) for each in contents}
+    contents = [[each for part in built.parts for each in part.contents] for built in sides]
+    broken = [{_application(each) for each in of_side if each.problems} for of_side in contents]
+    whole = [{_application(each) for each in of_side if not each.problems} for of_side in contents]
+    unknown = set().union(*broken)
     kept = [
         built._replace(parts=tuple(
-            part._replace(contents=tuple(each for each in part.contents if _application(each) not in broken))
+            part._replace(contents=tuple(each for each in part.contents if _application(each) not in unknown))
             for part in built.parts
         ))
         for built in sides
     ]  # fmt: skip
-    problems = tuple(dict.fromkeys(each.problems[0] for each in contents))
-    return kept, tuple(dict.fromkeys(each.placement.entry.path for each in contents)), problems
+    half = unknown & set().union(*whole)
+    problems = dict.fromkeys(each.problems[0] for of_side in contents for each in of_side if each.problems)
+    on_one_side, on_both = (tuple(sorted({path for path, *_ in some})) for some in (half, unknown - half))
+    return kept, _Unbuilt(on_one_side, on_both, tuple(problems))
 
 
 def _application(content: EntryContent) -> tuple[str, ...]:
@@ -502,9 +605,9 @@ def _rest(planned: RepositoryPlan) -> str:
     lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
     if planned.left_out:
         lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
-        lines += [f"  {each.location}: {each.message}" for each in planned.problems[:_SHOWN] if each.location]
     if planned.undetermined:
         lines.append(f"left out, as olmc knows them on one side only: {_counted(planned.undetermined)}")
+    lines += [f"  {each.location}: {each.message}" for each in planned.problems[:_SHOWN] if each.location]
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
