@@ -331,7 +331,7 @@ EMBEDDED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EMBEDDED)
 def test_objects_in_hundreds_of_others_are_compared(kind: str) -> None:
-    """Nothing about a cluster is read again for each of them: each took 6 ms, or 14 with a binding."""
+    """Nothing about a cluster is read again for each of them: each took 6 ms, or 10 with a binding."""
     import cpu_time
 
     from olmc.review.diff.compare import compare

@@ -10,7 +10,7 @@ from olmc.k8s.yaml import locate, places
 
 @pytest.mark.parametrize(("items", "suffix"), [(20, ".yaml"), (3_000, ".yaml"), (3_000, "")])
 def test_a_text_is_read_once_for_all_its_paths(items: int, suffix: str) -> None:
-    """A list of 1,000 items, each with the path of a file, kept olmc busy for minutes."""
+    """A list of 1,000 items, each with the path of a file, kept olmc busy for more than a minute."""
     text = "items:\n" + "".join(f"- {{name: a{number}}}\n" for number in range(items))
     places._large_root.cache_clear()
     places._small_root.cache_clear()
