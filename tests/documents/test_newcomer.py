@@ -36,7 +36,11 @@ def clone(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def as_newcomer(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     """What a shell says in the clone, without anything of this environment; olmc is the one of the clone."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "OLMC", "VIRTUAL_ENV"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYTHON", "OLMC", "VIRTUAL_ENV", "MAKE", "MFLAGS"))
+    }
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}"
     return subprocess.run(
         command, shell=True, cwd=folder, env={**kept, "PATH": path, "PYTHON": sys.executable}, text=True,

@@ -446,7 +446,7 @@ def submodules_at(root: Path) -> dict[str, str]:
     """The commits of the submodules below a folder of a work tree by their paths, fetched or not; nothing where git
     can't tell."""
     home = repository_of(root)
-    if home is None or _is_mark(home / REPOSITORY_MARK):
+    if home is None or _is_mark(home / REPOSITORY_MARK) or not _may_have_submodules(home):
         return {}
     try:
         listing = _git("-C", os.fspath(root), "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z", "--", ".")
@@ -454,6 +454,19 @@ def submodules_at(root: Path) -> dict[str, str]:
         return {}
     entries = (line.split(maxsplit=2) for line in map(os.fsdecode, listing.split(b"\0")) if line.startswith(SUBMODULE))
     return {about.partition("\t")[2]: name for _, name, about in entries}
+
+
+def _may_have_submodules(home: Path) -> bool:
+    """Whether the index of a repository may have submodules: most have none, and need no git to say so."""
+    mark = home / REPOSITORY_MARK
+    try:
+        return _SUBMODULE_MODE in (mark / "index").read_bytes()
+    except OSError:  # another work tree has its index elsewhere
+        return mark.is_file()
+
+
+_SUBMODULE_MODE = (0o160000).to_bytes(4, "big")
+"""The mode of a submodule as it stands in an index (https://git-scm.com/docs/index-format)."""
 
 
 def _is_mark(path: Path) -> bool:
