@@ -18,6 +18,12 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 PATIENCE = 60.0
 
+LEAVING = (
+    "Inspected target navigated or closed", "Execution context was destroyed.", "Cannot find default execution context",
+    "Cannot find context with specified id",
+)  # fmt: skip
+"""Chromium's answers about a page that another one replaces: `wait` asks again, since the next page has an answer."""
+
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -69,7 +75,13 @@ class Page:
         self.console: list[str] = []
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask the browser and wait for its answer; what it tells in the meantime is kept if it is for the console."""
+        """The result of a command; messages for the console that come in the meantime are kept."""
+        answer = self._answer(method, params)
+        assert "error" not in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -79,9 +91,7 @@ class Page:
         while True:
             answer = self._receive()
             if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                result: dict[str, Any] = answer["result"]
-                return result
+                return answer
 
     def _receive(self) -> dict[str, Any]:
         parts = []
@@ -112,13 +122,21 @@ class Page:
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
-        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        found = self.send("Runtime.evaluate", **_evaluation(expression))
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     def wait(self, expression: str) -> None:
+        """Wait until an expression is true; a page that another one replaces in the meantime has no answer."""
         end = time.monotonic() + PATIENCE
-        while not self.ask(expression):
+        while True:
+            answer = self._answer("Runtime.evaluate", _evaluation(expression))
+            error = answer.get("error", {}).get("message", "")
+            assert not error or error in LEAVING, answer
+            found = answer.get("result", {})
+            assert "exceptionDetails" not in found, found
+            if found.get("result", {}).get("value"):
+                return
             assert time.monotonic() < end, expression
             time.sleep(0.02)
 
@@ -130,6 +148,10 @@ class Page:
     def type(self, text: str) -> None:
         for char in text:
             self.press(char, char)
+
+
+def _evaluation(expression: str) -> dict[str, Any]:
+    return {"expression": expression, "returnByValue": True, "awaitPromise": True}
 
 
 def shown(browser: Page, selector: str) -> int:
