@@ -10,7 +10,7 @@ import pytest
 from building import bundle_files, described
 
 import olmc
-from olmc.k8s.api.image_references import is_floating, registry_of
+from olmc.k8s.objects import is_floating, registry_of
 from olmc.review.check.check import CheckInput, check_directory
 from olmc.review.check.lints.publishing import releases_of
 from olmc.review.check.validators.findings import ValidatorSettings

@@ -191,8 +191,8 @@ EXCLUDED = ROOT.replace("path: apps", "path: apps, directory: {exclude: 'south*'
 @pytest.mark.parametrize(
     ("changed", "text", "unchanged"),
     [
-        ({"apps/kustomization.yaml": "resources: [north.yaml]\n"}, "it leaves out apps/south.yaml", []),
-        ({"apps/kustomization.yaml": PATCHED, "apps/patch.yaml": "# later\n"}, "it changes apps/north.yaml", []),
+        ({"apps/kustomization.yaml": "resources: [north.yaml]\n"}, "it no longer applies apps/south.yaml", []),
+        ({"apps/kustomization.yaml": PATCHED, "apps/patch.yaml": "# later\n"}, "it applies apps/north.yaml", []),
         ({"root.yaml": ROOT.replace("path: apps", "path: others")}, "applies others instead of apps", []),
         ({"root.yaml": ROOT.replace("path: apps", "path: apps, chart: x")}, "applies apps in another way", []),
         ({"root.yaml": EXCLUDED}, "applies apps in another way", []),

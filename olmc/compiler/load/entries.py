@@ -36,7 +36,7 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Release, is_kept_aside, read_appliers
+from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, is_kept_aside, read_appliers
 from olmc.compiler.load.workspace_files import CHART_FILE, is_chart, is_for_cluster
 from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
@@ -99,11 +99,12 @@ class RepositoryEntry(NamedTuple):
 
 
 class Repository(NamedTuple):
-    """A repository that holds several entries, and its tree."""
+    """A repository that holds several entries, its tree, and the objects by which GitOps tools apply its folders."""
 
     root: Path
     folder: Folder
     entries: tuple[RepositoryEntry, ...]
+    applied: Appliers
 
 
 class _KustomizedFolder(NamedTuple):
@@ -122,7 +123,7 @@ def has_kustomizations(root: Path, folder: Folder) -> bool:
     return any(kustomization_in(root, below) for below in _kustomized(folder))
 
 
-def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
+def find_entries(root: Path, folder: Folder, applied: Appliers) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
     An entry is what Argo CD or Flux apply, as far as objects in the repository say so, every kustomization that no
@@ -130,7 +131,6 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     all of them. Only those count in which there is something of OLM.
     """
     nodes = _nodes(root, folder)
-    applied = read_appliers(root, folder)
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
@@ -205,23 +205,27 @@ def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEnt
         yield RepositoryEntry(chart, is_chart=True)
 
 
-def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
-    """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
-    it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
-    applied, each by itself."""
+def read_repository(root: Path, folder: Folder) -> Repository:
+    """Return what is at `root`, whose tree is `folder`, with the entries of which one has to be chosen.
+
+    A workspace has none: there may be charts beside what is in it, which nobody installs from here. Folders of plain
+    manifests are several workspaces once several of them are applied, each by itself.
+    """
     is_built = has_kustomizations(root, folder)
     has_charts = any(True for _ in charts_of_operators(root, folder))
     if not (is_built or has_charts or any(True for _ in cluster_groups(root, folder))):
-        applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
-        return applied if len({entry.path for entry in applied}) > 1 else ()
-    entries = find_entries(root, folder)
-    if any(entry.appliers or not entry.is_chart for entry in entries):
-        return entries
-    if is_built and not entries and not _has_own_olm(root, folder):
+        plain = as_repository(root, folder)
+        return plain if len({entry.path for entry in plain.entries}) > 1 else plain._replace(entries=())
+    applied = read_appliers(root, folder)
+    found = Repository(root, folder, find_entries(root, folder, applied), applied)
+    if any(entry.appliers or not entry.is_chart for entry in found.entries):
+        return found
+    if is_built and not found.entries and not _has_own_olm(root, folder):
         # What the tools of the repository apply has no operators, so somebody applies the rest by hand.
-        return tuple(RepositoryEntry(path) for path in _loose_folders(root, folder, _nodes(root, folder), ()))
-    loose = (path for path in outside_of_charts(folder) if not _is_aside(posixpath.dirname(path)))
-    return () if any(_is_whole_olm(root, path) for path in loose) else entries
+        loose = _loose_folders(root, folder, _nodes(root, folder), ())
+        return found._replace(entries=tuple(map(RepositoryEntry, loose)))
+    outside = (path for path in outside_of_charts(folder) if not _is_aside(posixpath.dirname(path)))
+    return found._replace(entries=()) if any(_is_whole_olm(root, path) for path in outside) else found
 
 
 def _is_aside(folder: str) -> bool:
@@ -310,8 +314,8 @@ def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository |
         return None  # only a repository of bundles is read then
     if kustomization_in(root, folder) is not None or is_bundle(folder):
         return None
-    entries = entries_to_choose(root, folder)
-    return Repository(root, folder, entries) if entries else None
+    repository = read_repository(root, folder)
+    return repository if repository.entries else None
 
 
 def may_have_been_repository(root: Path, tree: ScannedFolder) -> bool:
@@ -327,8 +331,10 @@ def as_repository(root: Path, folder: Folder) -> Repository:
 
     It may be a workspace, as a repository is that has no OLM any more, or one entry of plain manifests.
     """
-    entries = find_entries(root, _without_content(folder))
-    return Repository(root, folder, tuple(entry for entry in entries if entry.appliers))
+    without = _without_content(folder)
+    applied = read_appliers(root, without)
+    entries = find_entries(root, without, applied)
+    return Repository(root, folder, tuple(entry for entry in entries if entry.appliers), applied)
 
 
 def with_entries_of(repository: Repository, other: Repository) -> Repository:
@@ -341,7 +347,7 @@ def with_entries_of(repository: Repository, other: Repository) -> Repository:
     missing = [entry for entry in other.entries if entry.path not in known and not entry.is_pattern]
     if not missing:
         return repository
-    applied = read_appliers(repository.root, repository.folder)
+    applied = repository.applied
     folders = {below.path: below for below in _folders(repository.folder)}
     found: list[RepositoryEntry] = []
     for entry in missing:
@@ -358,7 +364,10 @@ def with_entries_of(repository: Repository, other: Repository) -> Repository:
 
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, () where there is nothing to read."""
-    return () if no_folder(root) else find_entries(root, scan(root, Report()))
+    if no_folder(root):
+        return ()
+    folder = scan(root, Report())
+    return find_entries(root, folder, read_appliers(root, folder))
 
 
 def chosen(entries: Iterable[RepositoryEntry], name: str) -> list[RepositoryEntry]:

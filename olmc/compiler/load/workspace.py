@@ -26,12 +26,12 @@ from olmc.compiler.load.charts import has_charts
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.entries import (
     Repository,
-    entries_to_choose,
     has_kustomizations,
     has_own_objects,
     is_without_olm,
     needs_charts_of_operators,
     part_files,
+    read_repository,
     report_entries,
     unapplied_files,
 )
@@ -517,14 +517,14 @@ def _chart_kinds(root: Path, chart: Folder) -> tuple[str, ...] | None:
 def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | Repository:
     """The folder without the files that kustomizations in it take for parts of objects; the repository, which is
     reported, for one with several workspaces in it, of which none is taken."""
-    entries = entries_to_choose(root, folder)
-    if entries:
-        report_entries(entries, report)
-        return Repository(root, folder, entries)
+    repository = read_repository(root, folder)
+    if repository.entries:
+        report_entries(repository.entries, report)
+        return repository
     is_built = has_kustomizations(root, folder)
     may_be_silent = is_built or (has_charts(folder) and not has_own_objects(root, folder))
     if may_be_silent and is_without_olm(root, folder):
-        return Repository(root, folder, ())
+        return repository
     if not is_built:
         return folder
     parts = part_files(root, folder) | unapplied_files(root, folder)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.deciding_files import SUBMODULE_MARK
-from olmc.compiler.load.entries import entries_to_choose
+from olmc.compiler.load.entries import read_repository
 from olmc.compiler.load.files import MAX_FILE_BYTES, scan
 from olmc.compiler.load.kustomization import NAMES, REPOSITORY_MARK
 from olmc.compiler.load.manifests import SUFFIXES
@@ -238,7 +238,8 @@ def _named(top: Path, path: str, trees: Sequence[FileTree]) -> Iterator[FleetEnt
         return
     root = top / path
     is_kustomization = any((root / name).is_file() for name in NAMES)
-    chosen = entries_to_choose(root, scan(root, Report())) if root.is_dir() and not is_kustomization else ()
+    has_entries = root.is_dir() and not is_kustomization
+    chosen = read_repository(root, scan(root, Report())).entries if has_entries else ()
     counts: dict[str, int] = {}
     for entry in chosen:
         below = posixpath.normpath(posixpath.join(path, entry.path))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.catalog_files import CatalogTexts, read_catalog
 from olmc.compiler.load.config import CONFIG_FILE, read_config
-from olmc.compiler.load.entries import entries_to_choose
+from olmc.compiler.load.entries import read_repository
 from olmc.compiler.load.files import no_folder, read_text, scan
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.releases import Release
@@ -194,7 +194,7 @@ def entries_of(root: Path, texts: Mapping[Path, str]) -> tuple[WorkspaceEntry, .
     if no_folder(laid):
         return ()
     ignored = tuple(read_config(laid, Report()).get("ignore") or ())
-    entries = entries_to_choose(laid, scan(laid, Report(), ignored=ignored))
+    entries = read_repository(laid, scan(laid, Report(), ignored=ignored)).entries
     chosen = dict.fromkeys(WorkspaceEntry(normal(root / entry.path), entry.release) for entry in entries)
     return tuple(chosen) or (WorkspaceEntry(root),)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, package_folders
 from olmc.compiler.load.config import options_from, read_config
-from olmc.compiler.load.entries import Repository, entries_to_choose, has_kustomizations
+from olmc.compiler.load.entries import Repository, has_kustomizations, read_repository
 from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
@@ -242,7 +242,7 @@ def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | Non
         return None
     if any(is_chart(each) or each.path.rpartition("/")[2] == CATALOGS_FOLDER for each in _folders(folder)):
         return None
-    if has_kustomizations(root, folder) or entries_to_choose(root, folder):
+    if has_kustomizations(root, folder) or read_repository(root, folder).entries:
         return None
     rest = without_folders(folder, frozenset(package.path for package in packages))
     return BundleRepository(ScannedFolder(rest, tree.ignored, tree.found), packages)

@@ -5,7 +5,7 @@ Bundles by themselves say in their metadata in which channels of a catalog they 
 
 from __future__ import annotations
 
-from olmc.k8s.api.image_references import doubts_about, has_digest
+from olmc.k8s.objects import doubts_about, has_digest
 from olmc.review.diff.crd_kinds import (
     ADDED,
     BREAKING,

@@ -19,10 +19,9 @@ from itertools import groupby
 from typing import Any, Generic, ParamSpec
 
 from olmc.compiler.output.messages import clean
-from olmc.k8s.api.image_references import doubts_about
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import ObjectKey
+from olmc.k8s.objects import ObjectKey, doubts_about
 
 # Changes: what a kind of change is, its severity, and a message that can be written in any style.
 #

@@ -21,7 +21,6 @@ from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.facts import EXTENSION, is_copy, is_extension, owner_of, serves_catalog
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
-from olmc.k8s.api.image_references import is_floating, registry_of
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -31,10 +30,12 @@ from olmc.k8s.objects import (
     KubernetesObject,
     ObjectKey,
     as_text,
+    is_floating,
     mapping,
     mappings,
     name_of,
     object_key,
+    registry_of,
     spec_of,
     status_of,
     text,

@@ -13,11 +13,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
-from olmc.k8s.api.image_references import doubts_about, registry_of
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.gojson.scalars import Amount, amount
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import mapping, mappings, text, texts
+from olmc.k8s.objects import doubts_about, mapping, mappings, registry_of, text, texts
 from olmc.k8s.yaml import read
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.rbac.risks import MILD_CONSTRAINTS

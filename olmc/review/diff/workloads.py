@@ -13,7 +13,6 @@ from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, account_of_pod
-from olmc.k8s.api.image_references import registry_of
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -27,6 +26,7 @@ from olmc.k8s.objects import (
     object_key,
     owner_references,
     pod_of,
+    registry_of,
     spec_of,
     text,
 )

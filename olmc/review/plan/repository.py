@@ -10,11 +10,10 @@ from typing import Any
 
 from olmc.compiler.load.bundles import inputs_of
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
-from olmc.compiler.load.entries import Repository, kustomizations_with, with_entries_of
+from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.releases import Applier, DirectoryReading, Settings, read_appliers
-from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository, folder_at
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text
@@ -38,8 +37,9 @@ from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import as_markdown as difference_markdown
-from olmc.review.diff.settings import Side, deciding_file_changed, repository_side
+from olmc.review.diff.settings import Side, repository_side
 from olmc.review.diff.text import as_text as difference_text
+from olmc.review.plan.appliers import applier_changes, followed_files, without_undetermined
 from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
 from olmc.review.plan.leftovers import Plan
 from olmc.review.plan.outputs import as_data, as_markdown, as_text
@@ -101,7 +101,7 @@ def plan_repository(
 
     `request` has the options, `names` are those of both sides for readers.
     """
-    before, now, undetermined = _without_undetermined(with_entries_of(before, now), with_entries_of(now, before))
+    before, now, undetermined = without_undetermined(with_entries_of(before, now), with_entries_of(now, before))
     now = _without_released(before, now)
     appliers = applier_changes(before, now)
     of_old, of_new = (request._replace(root=each.root, tree=scan_workspace(each.root)) for each in (before, now))
@@ -291,165 +291,6 @@ def _named_in(path: str, text: str, keys: Collection[ObjectKey]) -> set[ObjectKe
     }  # fmt: skip
 
 
-# Objects of GitOps tools that apply entries in another way than before.
-
-_ApplierChange = tuple[DiffChange, tuple[str, ...]]
-"""A risk, and the entries of which it is."""
-
-
-def applier_changes(before: Repository, now: Repository) -> list[_ApplierChange]:
-    """Return a risk for each object of a GitOps tool that applies entries in another way, with their paths."""
-    sets = _unfollowed(before) | _unfollowed(now)
-    old, new = _appliers(before, sets), _appliers(now, sets)
-    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for key in sorted(old.keys() & new.keys()):
-        name, file, settings = new[key]
-        was, given = dict(old[key].settings), dict(settings)
-        changed = tuple(field for field in dict.fromkeys((*was, *given)) if was.get(field) != given.get(field))
-        if changed:
-            paths = _paths_of(name, before, now) if name in sets else [key[1]]
-            found.setdefault((name, file, changed), []).extend(paths)
-    return [
-        *(_risk(file, _effect(name, paths, changed), paths) for (name, file, changed), paths in found.items()),
-        *_parent_changes(before, now),
-        *_kustomization_changes(before, now),
-    ]
-
-
-def _risk(file: str, effect: str, paths: Iterable[str]) -> _ApplierChange:
-    return deciding_file_changed(ObjectKey("", "File", "", file), (), effect), tuple(paths)
-
-
-def _parent_changes(before: Repository, now: Repository) -> Iterator[_ApplierChange]:
-    """The objects of GitOps tools that apply those of entries, and that apply another folder or in another way."""
-    old, new = _parents(before), _parents(now)
-    for name in sorted(old.keys() & new.keys()):
-        was, given = old[name], new[name]
-        if was.entries and (was.paths, was.settings) != (given.paths, given.settings):
-            there, here = (join_limited(sorted(each.paths), _SHOWN) for each in (was, given))
-            way = f"instead of {there}" if there != here else "in another way"
-            yield _risk(given.file, f"{name} applies {here} {way}", was.entries)
-
-
-class _Parent(NamedTuple):
-    """An object of a GitOps tool that applies those of entries: its file, its folders, how it reads them and in which
-    way else that olmc does not follow, and the entries."""
-
-    file: str
-    paths: frozenset[str]
-    settings: tuple[tuple[DirectoryReading, Settings], ...]
-    entries: tuple[str, ...]
-
-
-def _parents(repository: Repository) -> dict[str, _Parent]:
-    """All objects of GitOps tools by name, those without entries of their own; the entries are those whose objects
-    stand in the folders."""
-    places = _applied_from(repository)
-    found: dict[str, list[tuple[str, Applier]]] = {}
-    for path, several in read_appliers(repository.root, repository.folder).by_path.items():
-        for each in several:
-            found.setdefault(each.name, []).append((path, each))
-    parents = {}
-    for name, some in found.items():
-        paths = frozenset(path for path, _ in some)
-        tops = tuple("" if path in (".", "") else f"{path}/" for path in paths)
-        entries = {entry for file, entries in places.items() if file.startswith(tops) for entry in entries}
-        ways = tuple((each.reading, each.settings) for _, each in some)
-        parents[name] = _Parent(some[0][1].place.path, paths, ways, tuple(sorted(entries)))
-    return parents
-
-
-def _applied_from(repository: Repository) -> dict[str, set[str]]:
-    """The entries by the files of the objects that apply them."""
-    places: dict[str, set[str]] = {}
-    for entry in repository.entries:
-        for applier in entry.appliers:
-            places.setdefault(applier.place.path, set()).add(entry.path)
-    return places
-
-
-def _kustomization_changes(before: Repository, now: Repository) -> Iterator[_ApplierChange]:
-    """The kustomizations that leave out, or change in another way, objects that apply entries."""
-    places = _applied_from(before)
-    files = places.keys() & _applied_from(now).keys()
-    old, new = (kustomizations_with(side.root, side.folder, files) for side in (before, now))
-    still = frozenset().union(*(each.taken for each in new.values()))
-    for folder, was in old.items():
-        given = new.get(folder)
-        lost = was.taken - still
-        entries = sorted({entry for file in was.taken for entry in places[file]})
-        listed = join_limited(sorted(lost or was.taken), _SHOWN)
-        if lost:
-            yield _risk(was.file, f"it leaves out {listed}, by which entries were applied", entries)
-        elif given is not None and (was.fields, was.parts) != (given.fields, given.parts):
-            yield _risk(was.file, f"it changes {listed} in another way, by which entries are applied", entries)
-
-
-def _effect(name: str, paths: Sequence[str], changed: Iterable[str]) -> str:
-    return f"{name} applies {join_limited(paths, _SHOWN) or 'folders'} in another way ({', '.join(changed)})"
-
-
-def _paths_of(name: str, *sides: Repository) -> list[str]:
-    """The entries that an object of a GitOps tool applies on one of the sides."""
-    entries = chain.from_iterable(side.entries for side in sides)
-    return sorted({entry.path for entry in entries if any(name == _maker(each) for each in entry.appliers)})
-
-
-def _maker(applier: Applier) -> str:
-    """The object in the repository by which a tool applies something: an Application or its ApplicationSet."""
-    return applier.made_by or applier.name
-
-
-def _unfollowed(repository: Repository) -> set[str]:
-    """The ApplicationSets whose Applications olmc can't determine."""
-    sets = read_appliers(repository.root, repository.folder).sets
-    return {name for name, each in sets.items() if not each.is_followed}
-
-
-class _Applying(NamedTuple):
-    """The object in the repository that applies an entry, its file, and the fields that olmc does not follow."""
-
-    name: str
-    file: str
-    settings: Settings
-
-
-def _appliers(repository: Repository, sets: Collection[str]) -> dict[tuple[str, str], _Applying]:
-    """What applies entries, by its name and the path of the entry; of the given sets, which are compared as a whole, by
-    name alone."""
-    known = read_appliers(repository.root, repository.folder).sets if sets else {}
-    return {
-        (each.name, entry.path): _Applying(_maker(each), each.place.path, each.settings)
-        for entry in repository.entries for each in entry.appliers if _maker(each) not in sets
-    } | {
-        (name, ""): _Applying(name, known[name].file, known[name].settings) for name in sets if name in known
-    }  # fmt: skip
-
-
-def _is_ignored(repository: Repository, path: str) -> bool:
-    """Return whether a folder of a repository is there, and its patterns make olmc ignore it."""
-    return folder_at(repository.folder, path) is None and (repository.root / path).is_dir()
-
-
-def _without_undetermined(before: Repository, now: Repository) -> tuple[Repository, Repository, tuple[str, ...]]:
-    """Return both sides without the entries that are unknown on one of them, and their folders: those that patterns
-    make olmc ignore there, and those of a set, if olmc can't determine what the set applies there."""
-    paths: set[str] = set()
-    for one, other in ((before, now), (now, before)):
-        sets = _unfollowed(other)
-        known = {entry.path for entry in other.entries if entry.appliers}
-        paths |= {
-            entry.path for entry in one.entries
-            if (entry.path not in known and any(_maker(each) in sets for each in entry.appliers))
-            or _is_ignored(other, entry.path)
-        }  # fmt: skip
-    old, new = (
-        side._replace(entries=tuple(entry for entry in side.entries if entry.path not in paths))
-        for side in (before, now)
-    )
-    return old, new, tuple(sorted(paths))
-
-
 def _built(request: CompileRequest, repository: Repository) -> BuiltRepository:
     options = options_from(read_config(repository.root, Report()), request.options, request.fixed)
     return build_repository(repository, options)
@@ -514,18 +355,12 @@ def compare_files(
         folder = path.removeprefix("../").rpartition("/")[0]
         return folder in above or any(each in (".", "") or f"{folder}/".startswith(f"{each}/") for each in entries)
 
-    followed = _followed_files(*(built.repository for _, built in (before, now)))
+    followed = followed_files(*(built.repository for _, built in (before, now)))
     old, new = (
         repository_side(name, request.root, inputs, counts, followed, request.tree)
         for name, (request, _) in zip(names, (before, now), strict=True)
     )
     return compare(old, new)
-
-
-def _followed_files(*sides: Repository) -> frozenset[str]:
-    """The files of ApplicationSets of which olmc follows all on both sides."""
-    sets = [each for side in sides for each in read_appliers(side.root, side.folder).sets.values()]
-    return frozenset(each.file for each in sets) - {each.file for each in sets if not each.is_followed}
 
 
 def _inputs(sides: Iterable[BuiltRepository]) -> Inputs:

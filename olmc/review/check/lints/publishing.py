@@ -9,10 +9,9 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.profiles.data import openshift
 from olmc.compiler.rules.findings import validation as rules
-from olmc.k8s.api.image_references import is_floating
 from olmc.k8s.api.restmapper import Crd, CrdVersion
 from olmc.k8s.diagnostics import Diagnostic
-from olmc.k8s.objects import CRD_KIND, mapping, mappings, name_of, spec_of, text
+from olmc.k8s.objects import CRD_KIND, is_floating, mapping, mappings, name_of, spec_of, text
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.check.lints import LintSubject
