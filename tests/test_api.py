@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import forks
 import pytest
 
 import olmc
@@ -148,4 +150,4 @@ def test_importing_olmc_imports_nothing_of_it() -> None:
 
 def command(*arguments: str) -> str:
     """What a command prints on stdout."""
-    return subprocess.run([sys.executable, "-m", "olmc", *arguments], capture_output=True, text=True).stdout
+    return forks.run_text(arguments, cwd=Path.cwd(), env=os.environ).stdout

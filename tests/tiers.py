@@ -7,6 +7,7 @@ its failure names the marker that it lacks.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 from cpu_time import at_rest, loop_seconds
+from forks import seconds_of_forks
 
 MARKERS = {
     "corpus": "walks the published operators",
@@ -63,18 +65,27 @@ def markers_of(item: pytest.Item) -> set[str]:
     """Return the markers of a test: those that it has, and those that follow from its fixtures and its folder."""
     own = {mark.name for mark in item.iter_markers() if mark.name in MARKERS}
     fixtures = {OF_FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in OF_FIXTURES}
-    folder = OF_FOLDERS.get(item.path.relative_to(TESTS).parts[0]) if item.path.is_relative_to(TESTS) else None
-    return own | fixtures | ({folder} if folder else set())
+    return own | fixtures | of_folder(item.path)
+
+
+@functools.cache
+def of_folder(path: Path) -> frozenset[str]:
+    """Return the marker that all tests in a file have by its folder, if any."""
+    folder = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
+    return frozenset({OF_FOLDERS[folder]} if folder in OF_FOLDERS else ())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests before pytest selects by markers."""
+    is_other = {}
     for item in items:
-        for name in sorted(markers_of(item)) or (FAST,):
+        names = markers_of(item)
+        for name in sorted(names) or (FAST,):
             item.add_marker(name)
+        is_other[item] = names.isdisjoint(("corpus", "recorded"))
     # These take longest, and share what they read: one worker begins with them, and the others leave them alone.
-    items.sort(key=lambda item: markers_of(item).isdisjoint(("corpus", "recorded")))
+    items.sort(key=is_other.__getitem__)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,9 +110,9 @@ _started: list[str] = []
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and of its children that have ended."""
+    """Return the CPU seconds of this process, of its children that have ended, and of forks that ran olmc."""
     times = os.times()
-    return time.process_time() + times.children_user + times.children_system
+    return time.process_time() + times.children_user + times.children_system + seconds_of_forks()
 
 
 def is_guarded(item: pytest.Item) -> bool:

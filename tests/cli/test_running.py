@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import click
+import forks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,7 +178,7 @@ def test_it_reads_what_click_reads(name: str, words: list[str]) -> None:
     render own-namespace --kube-version x;render own-namespace --certs cert-manager;render own-namespace --phase 1
     render own-namespace --approve x;render own-namespace own-namespace/cluster.yaml;render own-namespace --entry x
     render own-namespace/cluster.yaml -o name --allow-empty;render own-namespace --from x
-    render own-namespace --from own-namespace -o name;render - --for apply < /dev/null;render own-namespace --flux
+    render own-namespace --from own-namespace -o name;render - --for apply;render own-namespace --flux
     render own-namespace --output-dir own-namespace/bundles/beacon-1.0.0/manifests
     status own-namespace;status own-namespace -o prometheus;status own-namespace own-namespace -o prometheus
     status own-namespace --all-metrics;status own-namespace --watch a --all-namespaces;status nowhere;status -o
@@ -191,18 +193,15 @@ def test_it_reads_what_click_reads(name: str, words: list[str]) -> None:
     check own-namespace;check own-namespace --statistics -o sarif;check own-namespace --select NOPE;check nowhere
     check own-namespace --optional nope;check own-namespace --optional-value k8s-version;check own-namespace --no-author
     check own-namespace --since HEAD;check own-namespace -o sarif;check own-namespace --all -n A;check --help
-    check own-namespace --no-cache;check own-namespace -o json --author;check - -o json < /dev/null
+    check own-namespace --no-cache;check own-namespace -o json --author;check - -o json
     """.strip().replace("\n", ";").split(";"),
 )  # fmt: skip
 def test_with_and_without_click_it_says_the_same(project: Path, tmp_path: Path, command: str) -> None:
     """A variable with the default of --color has it read by click."""
     shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / "own-namespace")
     quick, clicked = (
-        subprocess.run(
-            ["bash", "-c", f"{sys.executable} -m olmc {command}"], capture_output=True, check=False,
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(project), **variables},
-        )
+        forks.run(shlex.split(command), cwd=tmp_path, env={**os.environ, **variables})
         for variables in ({}, {"OLMC_COLOR": "auto"})
-    )  # fmt: skip
+    )
     assert (quick.returncode, quick.stdout, quick.stderr) == (clicked.returncode, clicked.stdout, clicked.stderr)
     assert b"internal error" not in quick.stderr

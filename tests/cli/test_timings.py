@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import forks
 import pytest
 
 pytestmark = pytest.mark.process
@@ -16,8 +17,7 @@ STAGES = ["start", "read", "settle", "render"]
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "olmc", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, cwd=folder)
+    return forks.run(arguments, cwd=folder, env=os.environ)
 
 
 def told(done: subprocess.CompletedProcess[bytes]) -> tuple[list[str], dict[str, int]]:

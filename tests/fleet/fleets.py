@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import forks
+
 CLUSTERS = 12
 
 
@@ -27,10 +29,8 @@ class Fleet(NamedTuple):
     cache: Path
 
     def run(self, *arguments: str, stdin: str = "", path: str = "", beside: bool = True) -> FleetRun:
-        done = subprocess.run(
-            self.command(*arguments, beside=beside), cwd=self.root, env=self.environment(path), input=stdin,
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
+        _, _, _, *words = self.command(*arguments, beside=beside)
+        done = forks.run_text(words, cwd=self.root, env=self.environment(path), stdin=stdin, timeout=300)
         return FleetRun(done.returncode, done.stdout, done.stderr)
 
     def command(self, *arguments: str, beside: bool = True) -> list[str]:

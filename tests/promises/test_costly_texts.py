@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
 import yaml
 
@@ -27,14 +28,8 @@ SECONDS = 20
 """Of CPU time: a command takes less than three, and each of these took minutes."""
 
 
-def olmc(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    import resource
-
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-    command = [sys.executable, "-m", "olmc", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, preexec_fn=bounded, check=False, **more)
+def olmc(*arguments: str | Path, cwd: Path = Path()) -> subprocess.CompletedProcess[str]:
+    return forks.run_text(arguments, cwd=cwd.absolute(), env=os.environ, cpu=SECONDS)
 
 
 def with_csv(root: Path, change: Callable[[dict[str, Any]], None]) -> Path:
