@@ -20,6 +20,7 @@ from olmc.integrations.serve.app import RequestLimits, application, limited
 from olmc.targets.proposed.installed.resources import RESOURCES
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
+LISTED = next(f"/apis/{each.api_version}/{each.plural}" for each in RESOURCES if "watch" in each.verbs)
 
 
 def app(limits: RequestLimits | None = None, inner: ASGIApp | None = None, said: list[str] | None = None) -> ASGIApp:
@@ -78,6 +79,30 @@ def test_the_time_of_an_answer_is_limited() -> None:
         await asyncio.sleep(60)
 
     assert refused(ask(app(RequestLimits(seconds=0.05), slow), "/apis"), 504) == "the request did not complete in time"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/apis?watch=1", 504),
+        ("/healthz?watch", 504),
+        (f"{LISTED}?rewatch=1", 504),
+        (f"{LISTED}?watch=false", 504),
+        (f"{LISTED}?labelSelector=watch", 504),
+        (f"{LISTED}?watch=1&timeoutSeconds=1", 200),
+    ],
+)
+def test_only_a_watch_may_take_longer(path: str, code: int) -> None:
+    """Clients that read slowly hold requests; a parameter by itself does not let them do so forever."""
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        async def read(message: Any) -> None:
+            await asyncio.sleep(0.2)
+            await send(message)
+
+        await application(FEED, "")(scope, receive, read)
+
+    assert ask(app(RequestLimits(seconds=0.1), slow), path).code == code
 
 
 def test_the_number_of_requests_is_limited() -> None:

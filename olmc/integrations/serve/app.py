@@ -284,6 +284,10 @@ def beginning(store: Store, query: Query) -> InstalledSnapshot | None:
 MAX_WATCHES = 1000
 Answer = Callable[[Request], Response]
 
+_CLOCK = "olmc.clock"
+"""Where the scope of a request has the end of its time, which a watch removes once it begins: its parameters alone do
+not make a request one."""
+
 
 def application(store: Store, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
     """The server's ASGI application; `pause` is how often a quiet watch gets a bookmark, in seconds."""
@@ -410,6 +414,9 @@ def _list(store: Store, resource: Resource, request: Request, pause: float) -> R
         raise not_watched(resource)
     if store.watches >= MAX_WATCHES:
         raise too_many("too many watches, please try again later")
+    clock = request.scope.get(_CLOCK)
+    if clock is not None:
+        clock.reschedule(None)  # a watch ends by its own time
     # A stream is JSON, a line each: YAML has no such form.
     form = form._replace(accepted=form.accepted._replace(media=JSON))
     return StreamingResponse(_count(store, Watch(store, form, namespace, query), pause), media_type=JSON)
@@ -485,10 +492,9 @@ def limited(app: ASGIApp, store: Store, limits: RequestLimits, say: Say) -> ASGI
             _check(scope, store, limits)
             async with asyncio.timeout(limits.seconds):
                 body = await _drain(scope, receive, limits)
-            # A watch ends by its own time.
-            async with asyncio.timeout(None if _is_watch(scope) else limits.seconds):
+            async with asyncio.timeout(limits.seconds) as clock:
                 again = _again(body, receive) if scope["path"] in REVIEWS else receive
-                await app(scope, again, answer.send)
+                await app({**scope, _CLOCK: clock}, again, answer.send)
         except StatusError as error:
             await answer.fail(error.status, error.headers)
         except TimeoutError:
@@ -609,7 +615,3 @@ async def _drain(scope: Scope, receive: Receive, limits: RequestLimits) -> bytes
         if size > limits.body:
             raise too_large
     return bytes(kept)
-
-
-def _is_watch(scope: Scope) -> bool:
-    return b"watch" in scope["query_string"]

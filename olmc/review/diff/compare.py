@@ -298,7 +298,7 @@ class _Comparison(NamedTuple):
     `before`, `after`: the operators. `kept_old`, `kept_new`: the objects that are compared, `pairs` each with its
     predecessor; `folded`: the others. `starting`: workloads that only the new side installs. `hidden`: objects of
     operators that only one side knows. With `formats`, the formats of another version of OLM count. `as_written`: no
-    variables are filled in.
+    variables are filled in. `only_risks`: permissions without a risk don't count.
     """
 
     old: Side
@@ -315,9 +315,12 @@ class _Comparison(NamedTuple):
     hidden: frozenset[ObjectKey]
     formats: bool
     as_written: bool
+    only_risks: bool
 
     @classmethod
-    def of(cls, old: Side, new: Side, *, formats: bool, as_written: bool = False) -> _Comparison:
+    def of(
+        cls, old: Side, new: Side, *, formats: bool, as_written: bool = False, only_risks: bool = False
+    ) -> _Comparison:
         before, after = operators(old.objects), operators(new.objects)
         # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
         (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
@@ -327,7 +330,7 @@ class _Comparison(NamedTuple):
         pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
         return cls(
             old, new, before, after, kept_old, kept_new, (was_folded, now_folded), starting, names, moved, pairs,
-            of_unknown(old, new), formats, as_written,
+            of_unknown(old, new), formats, as_written, only_risks,
         )  # fmt: skip
 
 
@@ -341,7 +344,10 @@ def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
         return
     # What a Role can't give depends on the CRDs.
     ours, theirs = [*ours, *_crds(sides.kept_old)], [*theirs, *_crds(sides.kept_new)]
-    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), sides.names)
+    rights = permission_changes(
+        access(ours, before, old.manifests), access(theirs, after, new.manifests), sides.names,
+        only_risks=sides.only_risks,
+    )  # fmt: skip
     granted = derived_rights(sides.kept_old, before, old.manifests, sides.names)
     reported, derived = without_derived(rights, granted, derived_rights(sides.kept_new, after, new.manifests))
     yield from map(_FoldedChange, derived.elements())
@@ -351,7 +357,7 @@ def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
 
 def _variable_changes(sides: _Comparison) -> Iterator[DiffChange]:
     old, new = SideObjects(sides.kept_old, sides.old.unfilled), SideObjects(sides.kept_new, sides.new.unfilled)
-    return variable_changes(old, new, sides.pairs, partial(_changes_among, as_written=True))
+    return variable_changes(old, new, sides.pairs, partial(_risks_among, as_written=True))
 
 
 # A new comparer of sides is an entry here; objects are compared one by one in `_changes`.
@@ -367,7 +373,7 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
     _right_changes,
     lambda sides: _format_changes(sides.pairs) if sides.formats else (),
     lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
-    lambda sides: embedded_changes(sides.pairs, _changes_among),
+    lambda sides: embedded_changes(sides.pairs, _risks_among),
     lambda sides: () if sides.as_written else _variable_changes(sides),
     lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
     lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
@@ -381,17 +387,23 @@ SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
 
 
 def compare(
-    old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False, as_written: bool = False
+    old: Side,
+    new: Side,
+    *,
+    formats: bool = False,
+    show_secrets: bool = False,
+    as_written: bool = False,
+    only_risks: bool = False,
 ) -> Difference:
     """Everything that changed from one side to the other; nothing if they mean the same.
 
     With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes. Of the
     values of Secrets can be seen whether they change, with `show_secrets` also what they are. With `as_written` no
-    defaults take the place of variables.
+    defaults take the place of variables, and with `only_risks` permissions without a risk don't count.
     """
     if not show_secrets:
         old, new = _without_secrets(old, new)
-    sides = _Comparison.of(old, new, formats=formats, as_written=as_written)
+    sides = _Comparison.of(old, new, formats=formats, as_written=as_written, only_risks=only_risks)
     changes: list[DiffChange] = []
     noise: Counter[str] = Counter()
     for found in (found for comparer in COMPARERS for found in comparer(sides)):
@@ -435,11 +447,13 @@ def compare(
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
 
-def _changes_among(
+def _risks_among(
     old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], *, as_written: bool = False
-) -> tuple[DiffChange, ...]:
-    """List the changes of objects by themselves."""
-    return compare(Side("", tuple(old)), Side("", tuple(new)), show_secrets=True, as_written=as_written).changes
+) -> list[DiffChange]:
+    """List the changes of objects by themselves that are risks or break something."""
+    sides = Side("", tuple(old)), Side("", tuple(new))
+    difference = compare(*sides, show_secrets=True, as_written=as_written, only_risks=True)
+    return [change for change in difference.changes if change.severity >= Severity.FAILURE]
 
 
 def _refused_changes(pair: Pair, new: Side) -> Iterable[DiffChange]:

@@ -297,8 +297,13 @@ def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[S
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}
 
 
-def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_ACCOUNTS) -> Iterator[DiffChange]:
-    """How two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which."""
+def permission_changes(
+    old: SideAccess, new: SideAccess, known: Accounts = NO_ACCOUNTS, *, only_risks: bool = False
+) -> Iterator[DiffChange]:
+    """How two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which.
+
+    `only_risks`: without lost permissions and gained ones of no or low risk.
+    """
     for account, predecessor in known.renamed.items():
         if _holds(new, account) or _holds(old, predecessor):
             yield kinds.account_renamed(account, predecessor.name)
@@ -310,9 +315,11 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
             continue
         for rule in rules:
             risks, of_rule = _risks(holder, rule)
+            if only_risks and of_rule <= Level.LOW:
+                continue
             moved = moved_from(holder, rule)
             yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(of_rule), moved)
-    for holder, rules, level in _within_limit(_gained(new, old)):
+    for holder, rules, level in () if only_risks else _within_limit(_gained(new, old)):
         if level is not None:
             yield kinds.permissions_lost(holder.subject, holder.scope, _things(rules))
             continue

@@ -8,7 +8,6 @@ from typing import Any
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.selectors import is_empty, matches
-from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -77,21 +76,20 @@ def related_changes(
 
 
 Compare = Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]]
-"""Lists the changes of objects by themselves."""
+"""Lists the changes of objects by themselves that are risks or break something."""
 
 
 def embedded_changes(pairs: Iterable[Pair], compare: Compare) -> Iterator[DiffChange]:
     """Report the risks of objects that others have in them, for a tool to apply: templates, works for other clusters.
 
-    `compare` lists the changes of objects. Objects of OLM and policies are compared by what comes of them.
+    `compare` lists the risks of objects. Objects of OLM and policies are compared by what comes of them.
     """
     for pair in pairs:
         if pair.new is None or pair.old is pair.new or pair.identity.group in _COMPILED:
             continue
         now = _embedded(pair.new)
         for change in compare(_embedded(pair.old or {}), now) if now else ():
-            if change.severity >= Severity.FAILURE:
-                yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
+            yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
 
 
 _VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^}]*))?\}")
@@ -116,7 +114,7 @@ def variable_changes(
     known = set(map(_described, compare([*rights[0], *was], [*rights[1], *now])))
     before, after = ([*map(_filled, objects)] for objects in ((*was, *old.unfilled), (*now, *new.unfilled)))
     for change in compare([*rights[0], *before], [*rights[1], *after]):
-        if change.severity >= Severity.FAILURE and _described(change) not in known:
+        if _described(change) not in known:
             yield variable_risk(change.identity, plain(change.message))
     unknown = {text for obj in before for text in _variables(obj)}
     for obj in after:
