@@ -217,7 +217,8 @@ def _templates(count: int, who: str, binding: dict[str, Any]) -> list[dict[str, 
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
     return [
         {
-            "apiVersion": "template.openshift.io/v1", "kind": "Template", "metadata": {"name": f"t{n}", "namespace": "n"},
+            "apiVersion": "template.openshift.io/v1", "kind": "Template",
+            "metadata": {"name": f"t{n}", "namespace": "n"},
             "objects": [{
                 "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "x"},
                 "subjects": [{"kind": "User", "name": f"{who}{n}"}], **binding,

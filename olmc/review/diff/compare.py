@@ -118,9 +118,11 @@ from olmc.review.diff.versions import (
 )
 from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, conversion_changes, definition_changes, webhook_changes
 from olmc.review.diff.workloads import (
+    Tokens,
     account_changes,
     account_changes_within,
     account_of,
+    accounts_of_tokens,
     catalog_image_path,
     dangers_of,
     image_changes,
@@ -128,6 +130,7 @@ from olmc.review.diff.workloads import (
     lifetime_changes,
     pod_power_changes,
     registries_of,
+    token_changes,
     token_secret_added,
     without_repetitions,
     workload_changes,
@@ -533,6 +536,7 @@ class _Owners(NamedTuple):
     moved: Mapping[str, DiffOperator]
     rights: Callable[[], Rights]
     registries: Callable[[], Collection[str]]
+    tokens: Callable[[], Tokens]
     admin: bool = False
     configured: frozenset[tuple[str, str]] = frozenset()
 
@@ -553,6 +557,7 @@ class _Owners(NamedTuple):
         return cls(
             old_makers, new_makers, sides.names, apis_by_owner(old.objects), apis_by_owner(new.objects),
             extensions(new.objects), sides.moved.operators, rights, cache(lambda: registries_of(old.objects)),
+            cache(lambda: _tokens((*old.objects, *new.objects))),
             new.settled is not None and new.settled.cluster.profile.controller_is_admin, configured,
         )  # fmt: skip
 
@@ -646,10 +651,17 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     yield from _members(pair, owners)
 
 
+def _tokens(objects: Iterable[KubernetesObject]) -> Tokens:
+    """Find the Secrets that Kubernetes fills with tokens."""
+    secrets = ((object_key(obj), obj) for obj in objects if obj.get("kind") == "Secret" and obj.get("type") == _TOKEN)
+    return {(known.namespace, known.name): text(annotations_of(obj).get(_TOKEN_OF)) for known, obj in secrets}
+
+
 def _new_workload(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> DiffChange:
     containers = (image for place, image in images_of(new).items() if not place.startswith("variable "))
-    account = subject_of_account(known.namespace, account_of(new))
-    had = () if owner_of(new) else owners.rights().held(account, Level.HIGH)
+    accounts = () if owner_of(new) else (account_of(new), *accounts_of_tokens(known, new, owners.tokens()))
+    subjects = (subject_of_account(known.namespace, account) for account in accounts)
+    had = tuple(dict.fromkeys(risk for one in subjects for risk in owners.rights().held(one, Level.HIGH)))
     return workload_added(known, tuple(dict.fromkeys(containers)), account_of(new), dangers_of(new), had)
 
 
@@ -760,6 +772,7 @@ def _workload(
     if account not in owners.accounts.renamed:
         yield from account_changes(known, old, new, owners.rights)
     yield from pod_power_changes(known, names.old, new)
+    yield from token_changes(known, names.old, new, owners.tokens(), owners.rights)
     # A certificate that comes or goes follows from the webhooks; another place of it is for the operator to find.
     had, has = certificate_paths(old, owners.old), certificate_paths(new, owners.new)
     if had and has and had != has:

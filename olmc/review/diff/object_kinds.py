@@ -197,6 +197,11 @@ _RELEASE = (
 _CHART = ("chart", "version", "sourceRef", "valuesFiles", "valuesFile", "ignoreMissingValuesFiles")
 
 _ANY = ("*",)
+_SYNC = ("sourceType", "git", "oci", "helm", "override")
+_PROFILE = (
+    "clusterSelector", "clusterRefs", "helmCharts", "policyRefs", "kustomizationRefs", "patches",
+    "templateResourceRefs",
+)  # fmt: skip
 
 _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_ARGO, "Application"): ("source", "sources", "sourceHydrator", "destination"),
@@ -229,6 +234,17 @@ _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     ("helm.crossplane.io", "Release"): ("forProvider", "providerConfigRef"),
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"): ("clusterSelector", "resources"),
     ("addons.cluster.x-k8s.io", "HelmChartProxy"): _ANY,
+    ("source.extensions.fluxcd.io", "ArtifactGenerator"): ("sources", "artifacts"),
+    ("fluxcd.controlplane.io", "ResourceSet"): ("inputs", "inputsFrom", "inputStrategy", "resourcesTemplate"),
+    ("fluxcd.controlplane.io", "FluxInstance"): ("sync", "kustomize"),
+    ("configsync.gke.io", "RootSync"): _SYNC,
+    ("configsync.gke.io", "RepoSync"): _SYNC,
+    ("config.projectsveltos.io", "ClusterProfile"): _PROFILE,
+    ("config.projectsveltos.io", "Profile"): _PROFILE,
+    ("core.oam.dev", "Application"): ("components", "policies", "workflow"),
+    ("infra.contrib.fluxcd.io", "Terraform"): ("path", "sourceRef", "vars", "varsFrom", "destroy"),
+    ("pulumi.com", "Stack"): ("projectRepo", "branch", "commit", "repoDir", "program", "fluxSource", "config"),
+    ("helm.k0sproject.io", "Chart"): _ANY,
     ("tanka.dev", "Environment"): ("namespace", "apiServer", "contextNames", "injectLabels", "resourceDefaults"),
 }  # fmt: skip
 
@@ -239,6 +255,9 @@ _APPLYING = frozenset({
     ("helm.cattle.io", "HelmChart"), ("helm.cattle.io", "HelmChartConfig"), ("fleet.cattle.io", "GitRepo"),
     ("fleet.cattle.io", "Bundle"), ("fleet.cattle.io", "HelmOp"), ("helm.crossplane.io", "Release"),
     ("addons.cluster.x-k8s.io", "ClusterResourceSet"), ("addons.cluster.x-k8s.io", "HelmChartProxy"),
+    ("configsync.gke.io", "RootSync"), ("configsync.gke.io", "RepoSync"), ("core.oam.dev", "Application"),
+    ("config.projectsveltos.io", "ClusterProfile"), ("config.projectsveltos.io", "Profile"), ("pulumi.com", "Stack"),
+    ("infra.contrib.fluxcd.io", "Terraform"), ("helm.k0sproject.io", "Chart"),
 })  # fmt: skip
 
 

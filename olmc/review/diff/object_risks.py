@@ -291,6 +291,10 @@ _OF_SYSTEM = FieldTest(lambda old, new: any('"system:' in name for name in _item
 _STRONG_CONSTRAINT = FieldTest(lambda old, new: _is_set(new) and new != old and new not in MILD_CONSTRAINTS, True)
 _OTHER_HOST = FieldTest(lambda old, new: _is_set(old) and _is_set(new) and _host(old) != _host(new))
 _OTHER_FILE = FieldTest(lambda old, new: _is_set(new) and new not in (old, _TOKEN_FILE), True)
+_BEGINS = FieldTest(lambda old, new: not _is_set(old) and _is_set(new))
+_BOTH_DIFFER = FieldTest(lambda old, new: _is_set(old) and _is_set(new) and old != new)
+_MISLEADS = FieldTest(lambda old, new: bool(_misleading(new) - _misleading(old)))
+_OF_CLUSTER = FieldTest(lambda old, new: old != new and all(map(_is_cluster, (old, new))))
 _LEADS_AWAY = FieldTest(lambda old, new: bool(_addresses(new) - _addresses(old)), True)
 _NAMES_OTHERS = FieldTest(lambda old, new: bool(_urls(new) - _urls(old)), True)
 _UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
@@ -317,7 +321,11 @@ _MACHINES = "machines get another image or other rights"
 _ARGO_RIGHTS = "it decides who may do what in Argo CD"
 _COPIES = "metrics go somewhere else"
 _APPLIED = "it decides whether a tool applies this object"
+MISLED = "requests go somewhere else, or are checked less"
 _DRIFT = "differences in the cluster stay as they are"
+_STAYS = "removed objects stay in the cluster"
+_MOVES = "the tag may move at any time"
+_BACKUPS = "backups, with the Secrets in them, go somewhere else"
 _ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
 _CONFIG = "config.openshift.io"
@@ -394,6 +402,10 @@ POD_RISKS: tuple[ObjectRisk, ...] = (
     _risk("*/*", "** annotations iam.amazonaws.com/role", COMES, "the cloud takes it for somebody else"),
     _risk("*/*", "** annotations vault.hashicorp.com/role", FieldTest(COMES.holds), "it gets Secrets of another role"),
     *_risks("*/*", "sidecar.istio.io/userVolume sidecar.istio.io/userVolumeMount", COMES, _PODS, "** annotations"),
+    _risk("*/*", "** env", _MISLEADS, MISLED),
+    _risk("*/*", "** priorityClassName", FieldTest(turns("system-node-critical", "system-cluster-critical").holds),
+          "its pods may drive others away"),
+    _risk("*/*", "** volumes * image", _BEGINS, "it mounts the files of an image"),
     _risk("*/*", "** image", IMAGE, "the image is less certain"),
     _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
     _risk("*/*", "** image repository", REGISTRY, "the image is from another registry"),
@@ -440,6 +452,10 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "*/argocd-gpg-keys-cm"),
     _risk("argoproj.io/ArgoCD", "spec rbac", COMES, _ARGO_RIGHTS),
     *_risks("argoproj.io/ArgoCD", "sourceNamespaces", GROWS, _ARGO_RIGHTS, "spec"),
+    *_risks("argoproj.io/ArgoCD", "extraConfig cmdParams oidcConfig sso kustomizeBuildOptions resourceExclusions "
+            "configManagementPlugins", COMES._replace(of_new=False), _ARGO_RIGHTS, "spec"),
+    _risk("argoproj.io/ArgoCD", "spec usersAnonymousEnabled", turns(True), _ARGO_RIGHTS),
+    _risk("argoproj.io/ArgoCD", "spec disableAdmin", leaves(True), _ARGO_RIGHTS),
     _risk("/ConfigMap", "data *", COMES, "nodes take their settings from it",
           "kube-system/kubelet-config* kube-system/kubeadm-config kube-system/kube-proxy"),
     _risk("/ConfigMap", "data *", COMES, "nodes that join trust it", "kube-public/cluster-info"),
@@ -450,6 +466,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/Secret", "type", turns("bootstrap.kubernetes.io/token"), "nodes may join with it"),
     _risk("/Secret", "metadata labels argocd.argoproj.io/secret-type", COMES,
           "Argo CD gets another repository or cluster"),
+    _risk("/Secret", "metadata labels", _OF_CLUSTER, "ApplicationSets choose clusters by its labels"),
     _risk(f"{_CONFIG}/OAuth", "spec identityProviders", GROWS, _WHO),
     _risk(f"{_CONFIG}/OAuth", "spec templates", GROWS, "it decides where people enter passwords"),
     *_risks(f"{_CONFIG}/Authentication",
@@ -490,6 +507,11 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("external-secrets.io/ClusterSecretStore", "spec conditions", WIDENS, "other namespaces may use it"),
     _risk("external-secrets.io/*PushSecret", "spec", COMES, "it copies Secrets to another place"),
     _risk("secrets.hashicorp.com/VaultConnection", "spec address", _OTHER, _SECRETS),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** secretStoreRef", CHANGES,
+          _SECRETS),
+    *_risks("velero.io/BackupStorageLocation", "bucket prefix", CHANGES, _BACKUPS, "spec objectStorage"),
+    *_risks("velero.io/BackupStorageLocation", "provider config", CHANGES, _BACKUPS, "spec"),
+    _risk("velero.io/Restore", "", ADDED, "it writes the objects of a backup"),
     _risk("/Secret", "metadata annotations reflector.v1.k8s.emberstack.com/reflection-*", COMES, _COPIED),
     _risk("/Secret", "metadata annotations replicator.v1.mittwald.de/replicat*-to*", COMES, _COPIED),
     # Privileges of pods
@@ -706,6 +728,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("monitoring.coreos.com/AlertmanagerConfig", "url apiURL", CHANGES, "alerts go somewhere else", "**"),
     _risk("/ConfigMap", "data config.yaml", _NAMES_OTHERS, _COPIES, "openshift-monitoring/cluster-monitoring-config "
           "openshift-user-workload-monitoring/user-workload-monitoring-config"),
+    _risk("notification.toolkit.fluxcd.io/Provider", "spec address", _OTHER_HOST, _ELSEWHERE),
+    _risk("opentelemetry.io/OpenTelemetryCollector", "spec config exporters * endpoint", _OTHER_HOST, _COPIES),
     # GitOps
     *_risks("*/*", "config.kubernetes.io/local-config kustomize.toolkit.fluxcd.io/reconcile", _OTHER, _APPLIED,
             "metadata annotations"),
@@ -725,12 +749,14 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(_ARGO, "project server namespace name", CHANGES, "it is applied somewhere else", "spec destination"),
     _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
     _risk(_ARGO, "** targetRevision", _UNPINNED,
-          "the tag may move at any time"),
+          _MOVES),
     *_risks(_ARGO, "ignoreDifferences ignoreApplicationDifferences", _GETS, _DRIFT, "**"),
     _risk(_ARGO, "** syncPolicy managedNamespaceMetadata", COMES._replace(of_new=False),
           "it decides the labels of a namespace, and with them its pod security"),
     _risk(_ARGO, "** syncPolicy syncOptions", _CHECKS_OPTIONS, _UNCHECKED),
     _risk(_ARGO, "** automated selfHeal", leaves(True), _DRIFT),
+    _risk("argoproj.io/ApplicationSet", "spec syncPolicy applicationsSync", weakens(("sync", ABSENT)), _DRIFT),
+    _risk("argoproj.io/ApplicationSet", "spec syncPolicy preserveResourcesOnDeletion", _SET_ON, _STAYS),
     *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
             "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
     *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
@@ -742,21 +768,40 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
             "it is applied with other rights", "spec"),
     _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "spec kubeConfig", COMES, "it is applied somewhere else"),
     _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "spec suspend", turns(True), f"Flux applies nothing; {_DRIFT}"),
-    _risk(f"{_FLUX}/Kustomization", "spec prune", leaves(True), "removed objects stay in the cluster"),
+    _risk(f"{_FLUX}/Kustomization", "spec prune", leaves(True), _STAYS),
+    _risk(f"{_FLUX}/Kustomization", "spec deletionPolicy", FieldTest(turns("Orphan").holds), _STAYS),
     _risk(f"{_FLUX}/Kustomization", "spec force", _SET_ON, "Flux deletes objects to replace them"),
     *_risks(f"{_FLUX}/HelmRelease", "disableSchemaValidation disableOpenAPIValidation", _SET_ON, _UNCHECKED, "**"),
     _risk(f"{_FLUX}/HelmRelease", "spec driftDetection mode", weakens("enabled", "warn", ("disabled", ABSENT)), _DRIFT),
+    _risk(f"{_FLUX}/HelmRelease", "spec driftDetection ignore", _GETS, _DRIFT),
     _risk(f"{_FLUX}/HelmRelease", "** verify", GOES, _UNCHECKED),
+    _risk(f"{_FLUX}/HelmRelease", "** verify", _BOTH_DIFFER, _ANY_CHANGE),
     _risk("image.toolkit.fluxcd.io/ImagePolicy", "spec", COMES._replace(of_new=False), "Flux chooses other images"),
     _risk("image.toolkit.fluxcd.io/ImageUpdateAutomation", "spec", COMES, "Flux writes into a repository"),
+    _risk("image.toolkit.fluxcd.io/ImageRepository", "spec insecure", turns(True), _IMPERSONATED),
     *_risks("source.toolkit.fluxcd.io/*", "url endpoint bucketName", CHANGES, _SOURCE, "spec"),
     *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, _UNCHECKED, "spec"),
-    _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), "anybody on the way may answer in its place"),
-    *_risks("source.toolkit.fluxcd.io/*", "commit digest", GOES, "the tag may move at any time", "spec ref"),
-    _risk("source.toolkit.fluxcd.io/*", "spec ref tag", GOES, "the tag may move at any time"),
+    _risk("source.toolkit.fluxcd.io/*", "spec verify", _BOTH_DIFFER, _ANY_CHANGE),
+    _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), _IMPERSONATED),
+    _risk("source.toolkit.fluxcd.io/*", "spec passCredentials", turns(True), "credentials go to other hosts"),
+    _risk("source.toolkit.fluxcd.io/*", "spec proxySecretRef", COMES._replace(of_new=False), _ELSEWHERE),
+    *_risks("source.toolkit.fluxcd.io/*", "commit digest tag", GOES, _MOVES, "spec ref"),
+    _risk("notification.toolkit.fluxcd.io/Receiver", "spec type", FieldTest(turns("generic").holds),
+          "requests need no signature"),
+    *_risks("fluxcd.controlplane.io/FluxInstance", "multitenant networkPolicy", leaves(True), _UNCHECKED,
+            "spec cluster"),
+    *_risks("fluxcd.controlplane.io/FluxInstance", "registry artifact", CHANGES, _SOURCE, "spec distribution"),
+    _risk("fluxcd.controlplane.io/ResourceSet configsync.gke.io/R*Sync infra.contrib.fluxcd.io/Terraform",
+          "** serviceAccountName", CHANGES, "it is applied with other rights"),
+    _risk("infra.contrib.fluxcd.io/Terraform", "spec approvePlan", turns("auto"), "plans need no approval"),
     # OLM
     *_risks("operators.coreos.com/CatalogSource", "address image configMap sourceType", DIFFERS, _SOURCE, "spec"),
     _risk("operators.coreos.com/CatalogSource", "metadata annotations olm.catalogImageTemplate", COMES, _SOURCE),
+    _risk("operators.coreos.com/CatalogSource", "spec updateStrategy registryPoll", _BEGINS, _MOVES),
+    _risk("olm.operatorframework.io/ClusterCatalog", "spec source image pollIntervalMinutes", _BEGINS, _MOVES),
+    *_risks("operators.coreos.com/CatalogSource", "catalogDir cacheDir", CHANGES, _SOURCE,
+            "spec grpcPodConfig extractContent"),
+    _risk("operators.coreos.com/OperatorCondition", "spec overrides", _GETS, "it overrides the state of an operator"),
     *_risks("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "priority", INCREASES,
             "it comes before other catalogs", "spec"),
     _risk("operators.coreos.com/CatalogSource", "spec grpcPodConfig securityContextConfig", leaves("restricted"),
@@ -802,6 +847,27 @@ def _urls(config: Any) -> frozenset[str]:
         elif isinstance(value, list):
             waiting += value
     return frozenset(found - {""})
+
+
+_PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
+_MISLEADING = frozenset({"KUBERNETES_SERVICE_HOST", "KUBECONFIG", "LD_PRELOAD", "GIT_PROXY_COMMAND"})
+_UNCHECKING = {"NODE_TLS_REJECT_UNAUTHORIZED": "0", "PYTHONHTTPSVERIFY": "0", "GIT_SSL_NO_VERIFY": ""}
+
+
+def is_misleading(name: str, value: Any) -> bool:
+    """Tell whether a container with a variable sends requests somewhere else, loads other code, or trusts anybody."""
+    is_leading = name in _MISLEADING or name.upper() in _PROXIES
+    return _is_set(value) and (is_leading or (name in _UNCHECKING and _UNCHECKING[name] in ("", value)))
+
+
+def _misleading(variables: Any) -> frozenset[str]:
+    given = ((text(item.get("name")), item.get("valueFrom", item.get("value"))) for item in mappings(variables))
+    return _items([[name, value] for name, value in given if is_misleading(name, value)])
+
+
+def _is_cluster(labels: Any) -> bool:
+    """Tell whether labels are those of a Secret by which Argo CD knows a cluster."""
+    return mapping(labels if labels is not ABSENT else {}).get("argocd.argoproj.io/secret-type") == "cluster"
 
 
 def _is_in_mesh(labels: Any) -> bool:

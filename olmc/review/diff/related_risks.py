@@ -73,6 +73,8 @@ def related_changes(
             yield from _opened(pair, old)
         elif (pair.identity.group, pair.identity.kind) == (RBAC, "ClusterRole"):
             yield from _aggregated(pair, new)
+        elif (pair.identity.group, pair.identity.kind) == (OLM_V1_GROUP, "ClusterCatalog") and pair.old is not None:
+            yield from _joined(pair, new)
 
 
 Compare = Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]]
@@ -246,6 +248,20 @@ def _aggregated(pair: Pair, new: Sequence[KubernetesObject]) -> Iterator[DiffCha
             path = f'metadata.labels["{label}"]'
             why = f"whoever has {text(target)} may do all that is in the role"
             yield risky_field_changed(pair.identity, path, was.get(label), now[label], (why,))
+
+
+def _joined(pair: Pair, new: Iterable[KubernetesObject]) -> Iterator[DiffChange]:
+    """Report labels by which ClusterExtensions select a catalog that they did not."""
+    name = {f"{OLM_V1_GROUP}/metadata.name": pair.identity.name}
+    was, now = ({**labels_of(obj or {}), **name} for obj in (pair.old, pair.new))
+    for obj in new if was != now else ():
+        selector = mapping(mapping(spec_of(obj).get("source")).get("catalog")).get("selector")
+        if obj.get("kind") != "ClusterExtension" or is_empty(selector):
+            continue
+        if matches(selector, now) and not matches(selector, was):
+            why = f"{object_key(obj)} takes bundles from it"
+            before, after = (labels_of(each or {}) for each in (pair.old, pair.new))
+            yield risky_field_changed(pair.identity, "metadata.labels", before, after, (why,))
 
 
 def _is_selected(labels: Mapping[str, Any], objects: Iterable[KubernetesObject]) -> bool:

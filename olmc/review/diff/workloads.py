@@ -50,6 +50,7 @@ from olmc.review.diff.matching import Pair, with_template, written_path
 from olmc.review.diff.noise import Makers, image_of
 from olmc.review.diff.object_grades import explained, is_loosened, places, pod_dangers, risks_of_delta
 from olmc.review.diff.object_kinds import field_changed, risky_field_changed
+from olmc.review.diff.object_risks import MISLED, is_misleading
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.permissions import Rights, subject_of_account
 
@@ -145,6 +146,51 @@ def pod_power_changes(identity: ObjectKey, old: KubernetesObject, new: Kubernete
             yield risky_field_changed(identity, place, was, ABSENT, ("its image may run it as root",))
 
 
+Tokens = Mapping[tuple[str, str], str]
+"""The ServiceAccounts whose tokens Secrets have, each by the namespace and the name of the Secret."""
+
+
+def token_changes(
+    identity: ObjectKey, old: KubernetesObject, new: KubernetesObject, tokens: Tokens, rights: Callable[[], Rights]
+) -> Iterator[DiffChange]:
+    """Report Secrets with the token of another ServiceAccount that pods get: they may do what that one may."""
+    before, had = (accounts_of_tokens(identity, obj, tokens) for obj in (old, new))
+    own = account_of(new)
+    for account in had:
+        subjects = (subject_of_account(identity.namespace, each) for each in (own, account))
+        gained = rights().gained(*subjects) if account not in (own, *before) else ()
+        if gained:
+            why = f"it gets a token of ServiceAccount {account}, which may do more: {', '.join(gained)}"
+            yield risky_field_changed(identity, "spec.template", ABSENT, had[account], (why,))
+
+
+def accounts_of_tokens(identity: ObjectKey, workload: KubernetesObject, tokens: Tokens) -> dict[str, str]:
+    """Find the ServiceAccounts whose tokens pods get from Secrets, each with the Secret."""
+    names = sorted(_secrets(pod_of(workload))) if tokens else ()
+    found = ((tokens.get((identity.namespace, name), ""), name) for name in names)
+    return {account: name for account, name in found if account}
+
+
+def _secrets(pod: Mapping[str, Any]) -> frozenset[str]:
+    """List the Secrets from which pods get files or variables."""
+    volumes = mappings(pod.get("volumes"))
+    projected = [mapping(volume.get("projected")) for volume in volumes]
+    sources = [source for each in projected for source in mappings(each.get("sources"))]
+    containers = _all_containers(pod)
+    given = [mapping(variable.get("valueFrom")) for each in containers for variable in mappings(each.get("env"))]
+    whole = [source for each in containers for source in mappings(each.get("envFrom"))]
+    return frozenset(
+        name
+        for name in (
+            *(text(mapping(volume.get("secret")).get("secretName")) for volume in volumes),
+            *(text(mapping(source.get("secret")).get("name")) for source in sources),
+            *(text(mapping(source.get("secretKeyRef")).get("name")) for source in given),
+            *(text(mapping(source.get("secretRef")).get("name")) for source in whole),
+        )
+        if name
+    )
+
+
 def _all_containers(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [container for field, _ in _CONTAINERS for container in mappings(pod.get(field))]
 
@@ -216,7 +262,7 @@ def _changes(identity: ObjectKey, delta: Delta, pod: Mapping[str, Any]) -> Itera
         case ("containers" | "initContainers" | "ephemeralContainers" as field, ListItem(name)):
             yield _container(identity, name, field == "initContainers", delta)
         case ("containers" | "initContainers", ListItem(name), "env", ListItem(variable)):
-            yield kinds.environment_changed(identity, name, variable, _value(delta.old), _value(delta.new))
+            yield _variable(identity, (name, variable), _value(delta.old), _value(delta.new))
         case ("containers" | "initContainers", ListItem(name), "env"):
             yield from _whole_environment(identity, name, delta)
         case ("containers" | "initContainers", ListItem(name), "args" | "command" as field):
@@ -279,7 +325,16 @@ def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator
     for items, is_new in ((delta.old, False), (delta.new, True)):
         for variable in items if isinstance(items, list) else ():
             pair = (ABSENT, _value(variable)) if is_new else (_value(variable), ABSENT)
-            yield kinds.environment_changed(identity, name, str(variable.get("name")), *pair)
+            yield _variable(identity, (name, str(variable.get("name"))), *pair)
+
+
+def _variable(identity: ObjectKey, place: tuple[str, str], old: Any, new: Any) -> DiffChange:
+    """A variable of a container; some lead its requests somewhere else."""
+    container, variable = place
+    if new != old and is_misleading(variable, new):
+        path = path_text(("containers", ListItem(container), "env", ListItem(variable)))
+        return risky_field_changed(identity, path, old, new, (MISLED,))
+    return kinds.environment_changed(identity, container, variable, old, new)
 
 
 def _value(value: Any) -> Any:
