@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
@@ -41,7 +42,20 @@ from olmc.compiler.reconcile.requirements import (
 from olmc.k8s.api.rbac_access import Access, access
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, apiservice_key, labels_of, mappings, spec_of
+from olmc.k8s.objects import (
+    GVK,
+    OLM_GROUP,
+    KubernetesObject,
+    ObjectKey,
+    Rendered,
+    apiservice_key,
+    as_text,
+    labels_of,
+    mappings,
+    metadata_of,
+    spec_of,
+    status_of,
+)
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")
@@ -215,7 +229,7 @@ def _through_phases(
     # Of a CSV that works OLM asks first whether it is being replaced (R-CSV-19).
     if newer is not None and worked and earlier is not None:
         return _mark_replaced(earlier, newer.name)
-    refusal = _upgrade_refusal(csv, cluster)
+    refusal = _upgrade_refusal(csv, cluster, options)
     if refusal:
         # First of all in Pending: requirements are not even looked at, so the list stays empty (R-CSV-15a,
         # observed-50).
@@ -297,28 +311,55 @@ def _stop(csv: Csv, group: OperatorGroup, outcome: InstallOutcome, statuses: tup
     return member._replace(history=history, place=outcome.place)
 
 
-def _upgrade_refusal(csv: Csv, cluster: Cluster) -> str:
+def _upgrade_refusal(csv: Csv, cluster: Cluster, options: Options) -> str:
     """R-CSV-15a: the message while the CSV to be replaced forbids it in its OperatorCondition, "" if it doesn't."""
     if "OperatorConditionNotUpgradeable" not in cluster.profile.csv_reasons:
         return ""
     if NamespacedName(csv.namespace, csv.replaces) not in cluster.csvs or csv.replaces == csv.name:
         return ""
-    condition = cluster.objects.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces))
-    spec = spec_of(condition.object) if condition else {}
-    generation = condition.object["metadata"].get("generation") if condition else None
+    key = ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.replaces)
+    if key not in cluster.objects:
+        return ""
+    condition = cluster.objects[key].object
     # What an administrator overrides counts, and then the operator is not heard (R-CSV-15a).
-    for item in mappings(spec.get("overrides")):
+    for item in mappings(spec_of(condition).get("overrides")):
         if item.get("type") == "Upgradeable":
             forbidden = item.get("status") == "False"
             return _not_upgradeable(item.get("message")) if forbidden else ""
-    for item in mappings(spec.get("conditions")):
-        # The operator has not seen the latest change to its condition, so what it says may no longer be so (R-CSV-15a).
-        if item.get("type") == "Upgradeable" and item.get("observedGeneration", generation) != generation:
+    before = options.state.objects.get(key) if options.state is not None else None
+    for item in observed_conditions(condition, before.object if before is not None else {}):
+        if item.get("type") != "Upgradeable":
+            continue
+        # The operator has taken it back, and OLM still has it in the status (R-OC-3).
+        if _is_left_over(item, condition):
             text = f'the operatorcondition status "Upgradeable"="{item.get("status")}" is outdated'
             return f"operator is not upgradeable: {text}"
-        if item.get("type") == "Upgradeable" and item.get("status") == "False":
-            return _not_upgradeable(item.get("message"))
+        return _not_upgradeable(item.get("message")) if item.get("status") == "False" else ""
     return ""
+
+
+def observed_conditions(condition: KubernetesObject, before: KubernetesObject) -> list[dict[str, Any]]:
+    """The conditions in the status of an OperatorCondition: those of its spec, and before them those that it had, which
+    OLM never removes (R-OC-3).
+
+    `before` is the OperatorCondition that was there. Of a condition that its spec no longer has OLM has not observed
+    the present generation.
+    """
+    given = {as_text(item.get("type")): item for item in mappings(spec_of(condition).get("conditions"))}
+    known = {as_text(item.get("type")): item for item in mappings(status_of(condition).get("conditions"))}
+    taken_back = {as_text(item.get("type")) for item in mappings(spec_of(before).get("conditions"))} - given.keys()
+    for kind in taken_back & known.keys():
+        known[kind] = {key: value for key, value in known[kind].items() if key != "observedGeneration"}
+    seen = {kind: {**known.get(kind, {}), **item} for kind, item in given.items()}
+    return [dict(item) for item in {**known, **seen}.values()]
+
+
+def _is_left_over(item: Mapping[str, Any], condition: KubernetesObject) -> bool:
+    """Whether a condition in the status of an OperatorCondition is not in its spec, and of another generation."""
+    if any(item.get("type") == each.get("type") for each in mappings(spec_of(condition).get("conditions"))):
+        return False
+    observed = item.get("observedGeneration")
+    return observed is None or observed != metadata_of(condition).get("generation")
 
 
 def _not_upgradeable(message: object) -> str:

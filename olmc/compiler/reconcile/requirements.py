@@ -293,9 +293,12 @@ def _service_accounts(csv: Csv, context: RequirementContext) -> Iterator[tuple[b
     for scope, entries in ((csv.namespace, csv.permissions), ("", csv.cluster_permissions)):
         for entry in entries:
             # OLM searches with the hash of a binding to a Role, so what it made of clusterPermissions it never
-            # recognises: these entries are always checked and listed (R-REQ-7b).
+            # recognises: these entries are always checked and listed (R-REQ-7b). An account that is missing or belongs
+            # to another CSV is noticed before.
             # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L418-L464
-            if scope and _made_by_olm(csv, entry, context):
+            usable = account_exists(context.objects, csv.namespace, entry.account)
+            usable = usable and not owned_by_others(csv, entry.account, context.objects)
+            if scope and usable and _made_by_olm(csv, entry, context):
                 continue
             # One status for each account, to which its entries of both lists add their rules (R-REQ-7).
             known_ok, known = statuses.get(entry.account, (True, {}))

@@ -31,6 +31,7 @@ from olmc.compiler.reconcile.deployments import (
 )
 from olmc.compiler.reconcile.install_plans import written_steps
 from olmc.compiler.reconcile.loop import deleted_deployments
+from olmc.compiler.reconcile.phases import observed_conditions
 from olmc.compiler.render.webhooks import RenderContext, is_configured, rendered
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.objects import (
@@ -132,16 +133,20 @@ def conditions(context: RenderContext) -> Iterator[Rendered]:
         for obj in () if has_copy_label(csv.object) else _condition_objects(csv, context.profile):
             existing = context.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
-                obj = _take_over(existing.object, obj)
+                state = context.options.state
+                before = state.objects.get(object_key(obj)) if state is not None else None
+                obj = _take_over(existing.object, obj, before.object if before is not None else {})
             yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
 
 
-def _take_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
+def _take_over(existing: KubernetesObject, new: KubernetesObject, before: KubernetesObject) -> KubernetesObject:
     """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
     metadata, owners = existing["metadata"], new["metadata"]["ownerReferences"]
     # Conditions and overrides are not OLM's to write, and they may be the reason why it is there already (observed-50).
     spec = {**spec_of(existing), **new["spec"]}
-    return {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
+    taken = {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
+    observed = observed_conditions(existing, before)
+    return {**taken, "status": {**status_of(existing), "conditions": observed}} if observed else taken
 
 
 def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
