@@ -14,7 +14,7 @@ from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.profiles.data import filled, is_openshift, openshift
 from olmc.k8s.gojson import decode, encode, encode_decoded, encode_plain, unmarshal
 from olmc.k8s.lean import NamedTuple, sha1, sha224, sha256
-from olmc.k8s.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, mapping, mappings, spec_of
+from olmc.k8s.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, labels_of, mapping, mappings, spec_of
 from olmc.k8s.strconv import quoted
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -306,6 +306,12 @@ OPERATOR_NAMESPACE = "olm.operatorNamespace"
 def managed_labels(is_managed: bool) -> dict[str, str]:
     """The label of what OLM manages, where the profile has it."""
     return {MANAGED: "true"} if is_managed else {}
+
+
+def is_known_by_label(existing: KubernetesObject, new: KubernetesObject) -> bool:
+    """Whether OLM finds an object that is there before it writes its own: it knows what has its label alone, if its own
+    have that (R-OC-2, R-CR-1)."""
+    return MANAGED not in labels_of(new) or labels_of(existing).get(MANAGED) == "true"
 
 
 def with_labels(metadata: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:

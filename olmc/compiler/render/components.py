@@ -41,6 +41,7 @@ from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.objects import (
     OLM_GROUP,
+    RBAC,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -407,7 +408,12 @@ def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
         apiservice_key(item.service_name) for member, _ in context.installed() for item in member.csv.owned_apiservices
     )
     operators = (key for key in context.cluster.objects if key.kind == "Operator" and key.group == OLM_GROUP)
-    return frozenset((*conditions, *services, *operators, *deleted_deployments(context.cluster)))
+    csvs = context.cluster.csvs.items() if context.profile.operatorcondition else ()
+    of_conditions = (
+        ObjectKey(RBAC, kind, *name)
+        for name, csv in csvs for kind in ("Role", "RoleBinding") if not has_copy_label(csv.object)
+    )  # fmt: skip
+    return frozenset((*conditions, *of_conditions, *services, *operators, *deleted_deployments(context.cluster)))
 
 
 def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:

@@ -13,6 +13,7 @@ from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, h
 from olmc.compiler.olm.naming import (
     csv_reference,
     deployment_spec_hash,
+    is_known_by_label,
     managed_labels,
     owner_labels,
     owner_reference,
@@ -42,6 +43,7 @@ from olmc.k8s.objects import (
     ObjectKey,
     Origin,
     Rendered,
+    annotations_of,
     apiservice_key,
     crd_key,
     labels_of,
@@ -101,7 +103,9 @@ def _left_alone(there: KubernetesObject, stored: KubernetesObject) -> Kubernetes
     """
     old, new = labels_of(there), labels_of(stored)
     same = bool(new.get(SPEC_HASH)) and all(old.get(label) == new.get(label) for label in (SPEC_HASH, "olm.owner"))
-    return {**stored, "spec": there["spec"]} if same and "spec" in there else stored
+    if not same or "spec" not in there:
+        return stored
+    return {**stored, "metadata": {**stored["metadata"], "labels": {**old, **new}}, "spec": there["spec"]}
 
 
 def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +136,10 @@ def conditions(context: RenderContext) -> Iterator[Rendered]:
     for _, csv in sorted(context.cluster.csvs.items()):
         for obj in () if has_copy_label(csv.object) else _condition_objects(csv, context.profile):
             existing = context.cluster.objects.get(object_key(obj))
-            if existing is not None and obj["kind"] == "OperatorCondition":
+            if existing is not None and obj["kind"] != "OperatorCondition":
+                yield existing._replace(object=_take_over_rbac(existing.object, obj))
+                continue
+            if existing is not None:
                 state = context.options.state
                 before = state.objects.get(object_key(obj)) if state is not None else None
                 obj = _take_over(existing.object, obj, before.object if before is not None else {})
@@ -147,6 +154,19 @@ def _take_over(existing: KubernetesObject, new: KubernetesObject, before: Kubern
     taken = {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
     observed = observed_conditions(existing, before)
     return {**taken, "status": {**status_of(existing), "conditions": observed}} if observed else taken
+
+
+def _take_over_rbac(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
+    """The Role or the RoleBinding of an OperatorCondition where there is one: OLM writes rules, subjects and owners.
+
+    One without the label of OLM is replaced as a whole, and no RoleBinding can change its roleRef (R-OC-2).
+    """
+    if new.get("roleRef") != existing.get("roleRef"):
+        return existing
+    if not is_known_by_label(existing, new):
+        return new
+    metadata = {**existing["metadata"], "ownerReferences": new["metadata"]["ownerReferences"]}
+    return {**existing, **new, "metadata": metadata}
 
 
 def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
@@ -204,8 +224,9 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             for obj in _certificate_objects(context.profile, member.csv, serving):
                 if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
+                    merged = _server_side_applied(context, obj)
                     yield rendered(
-                        obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
+                        merged, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
     for csv in context.cluster.retired:
         for obj in _left_behind(context, csv):
@@ -225,6 +246,22 @@ def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
     # In a cluster that goes on, the plan that brought it tells.
     plans = context.cluster.plans.within(csv.namespace).values()
     return any((key.kind, key.name) in written_steps(plan) for plan in plans if csv.name in plan.csvs)
+
+
+# What OLM applies of a serving Deployment, beside the binding in kube-system; the rest it replaces (R-CERT-2).
+_APPLIED = frozenset({"Service", "ClusterRoleBinding"})
+
+
+def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> KubernetesObject:
+    """What OLM applies, with the labels and annotations that others have given to the object."""
+    key = object_key(obj)
+    existing = context.cluster.objects.get(key)
+    if existing is None or (key.kind not in _APPLIED and key.namespace != "kube-system"):
+        return obj
+    metadata = {**obj["metadata"], "labels": {**labels_of(existing.object), **labels_of(obj)}}
+    if annotations := annotations_of(existing.object):
+        metadata["annotations"] = annotations
+    return {**obj, "metadata": metadata}
 
 
 def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:

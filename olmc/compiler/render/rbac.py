@@ -17,6 +17,7 @@ from olmc.compiler.olm.naming import (
     COPIED_FROM,
     csv_reference,
     gvk_hash,
+    is_known_by_label,
     operator_group_role_name,
     owner_labels,
     owner_reference,
@@ -24,6 +25,7 @@ from olmc.compiler.olm.naming import (
 )
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.initial_state import NAME_LABEL
+from olmc.compiler.reconcile.loop import gets_api_roles
 from olmc.compiler.reconcile.operator_groups import (
     binds_itself,
     format_apis,
@@ -66,6 +68,7 @@ from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_V1,
     GVK,
+    RBAC,
     RBAC_V1,
     KubernetesObject,
     ObjectKey,
@@ -170,7 +173,9 @@ def _cluster_role(context: RenderContext, group: OperatorGroup, suffix: str, api
     profile = context.profile
     name = operator_group_role_name(profile, group.namespace, group.name, suffix)
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
-    metadata = with_labels({"name": name}, labels)
+    # Labels of others stay (R-OG-17).
+    stored = context.cluster.objects.get(ObjectKey(RBAC, "ClusterRole", "", name))
+    metadata = with_labels({"name": name}, {**(labels_of(stored.object) if stored is not None else {}), **labels})
     role: KubernetesObject = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata}
     # The API server sees to the rules: kube-controller-manager unites those of all roles that the selectors find. Where
     # no API is provided OLM writes no aggregationRule, and the role allows nothing (R-OG-17).
@@ -179,7 +184,6 @@ def _cluster_role(context: RenderContext, group: OperatorGroup, suffix: str, api
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
         return role
     # Once nobody aggregates any more, the role keeps what it had last (observed-60).
-    stored = context.cluster.objects.get(object_key(role))
     rules = mappings(stored.object.get("rules")) if stored is not None else []
     return {**role, "rules": rules} if rules else role
 
@@ -380,8 +384,17 @@ def provided_apis(context: RenderContext) -> Iterator[Rendered]:
             continue
         for role in _roles(context, api, csv):
             # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
-            roles[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
+            stored = context.cluster.objects.get(object_key(role))
+            made = rendered(role, STAGE, "R-CR-2", csv.source)
+            is_written = stored is None or _is_restored(context, csv, stored.object, role)
+            roles[role["metadata"]["name"]] = made if stored is None or is_written else stored
     yield from roles.values()
+
+
+def _is_restored(context: RenderContext, csv: Csv, stored: KubernetesObject, role: KubernetesObject) -> bool:
+    """Whether OLM writes a ClusterRole that is there again: that of a CSV which works, if it knows it by its label."""
+    member = context.cluster.members.get(namespaced_name(csv))
+    return member is not None and gets_api_roles(member, context.profile) and is_known_by_label(stored, role)
 
 
 def _is_served(context: RenderContext, api: OwnedAPI) -> bool:
@@ -467,9 +480,9 @@ PASSES: tuple[Pass, ...] = (
     apiservices,
     webhooks,
     catalog_servers,
+    provided_apis,
     stored_objects,
     catalog_accounts,
-    provided_apis,
     lifted_rbac,
     tenant_rbac,
     conditions,
