@@ -199,14 +199,14 @@ def merged_env(have: Variables, new: Variables) -> list[Mapping[str, Any]]:
     """A container's environment with new entries: existing names take the new entry in place, others are appended.
 
     A name that the container lists twice leaves an entry without a name, as OLM does; a new name listed twice is
-    appended twice, both with the last value.
+    appended twice, both with the last value. So the next time that OLM merges, the second one loses its name.
     """
-    latest = {item.get("name"): item for item in new}
+    latest = {item.get("name"): item for item in (*have, *new)}
     merged: list[Mapping[str, Any]] = []
     seen: set[Any] = set()
     for item in have:
         name = item.get("name")
-        merged.append(item if name not in latest else {"name": ""} if name in seen else latest[name])
+        merged.append({"name": ""} if name in seen else latest[name])
         seen.add(name)
     merged += [latest[item.get("name")] for item in new if item.get("name") not in seen]
     return merged

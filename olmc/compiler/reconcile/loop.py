@@ -22,7 +22,7 @@ from olmc.compiler.model.cluster import (
     disables_copies,
     namespaced_name,
 )
-from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.operators import CSV_KIND, APIServiceDescription, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.facts import home_of_copy, is_copy, is_copy_by_metadata
@@ -160,6 +160,12 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     csvs = cluster.csvs.without(name)
     members = cluster.members.without(name)
     served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
+    required = {
+        item.service_name: (other, item)
+        for other in csvs.within(name.namespace).values()
+        if other.replaces == name.name and members[namespaced_name(other)].installation is not None
+        for item in other.required_apiservices
+    }
     objects: dict[ObjectKey, Rendered] = {}
     again = _made_again(name.namespace, cluster)
     for key, rendered in cluster.objects.items():
@@ -167,6 +173,8 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
         # rendered (R-API-3).
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
+        if kept is None and key.kind == "APIService" and key.name in required:
+            kept = _taken_over(rendered, *required[key.name], cluster.profile)
         if kept is None and key in again:
             kept = _unowned(rendered)
         if kept is not None:
@@ -174,6 +182,16 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
     objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
     return cluster._replace(csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv))
+
+
+def _taken_over(rendered: Rendered, csv: Csv, item: APIServiceDescription, profile: Profile) -> Rendered:
+    """An API service of a CSV that is replaced by one which requires it: that adopts it, and points it at the Service
+    of the Deployment that its description names, mostly none (observed-93)."""
+    labels = {**labels_of(rendered.object), **owner_labels(profile, csv.name, csv.namespace)}
+    metadata = {**rendered.object["metadata"], "labels": labels}
+    service = {"namespace": csv.namespace, "name": f"{item.deployment}-service", "port": item.port}
+    spec = {key: value for key, value in spec_of(rendered.object).items() if key != "caBundle"}
+    return rendered._replace(object={**rendered.object, "metadata": metadata, "spec": {**spec, "service": service}})
 
 
 def _made_again(namespace: str, cluster: Cluster) -> frozenset[ObjectKey]:

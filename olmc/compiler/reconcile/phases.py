@@ -43,6 +43,7 @@ from olmc.k8s.api.rbac_access import Access, access
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
+    ACCOUNT,
     GVK,
     OLM_GROUP,
     KubernetesObject,
@@ -131,6 +132,7 @@ def _judge_all(
         options.kube_version,
         frozenset(options.apis),
         options.api_resources,
+        _knows_accounts(options),
     )
     members: ByNamespace[CsvState] = by_namespace({})
     neighbours = groups_by_target(cluster.groups)
@@ -147,6 +149,11 @@ def _judge_all(
         if before in members and before != name and members[before].succeeded and member.phase:
             members = members.updated({before: _mark_replaced(members[before], csv.name)})
     return members, provided
+
+
+def _knows_accounts(options: Options) -> bool:
+    state = options.state
+    return state is None or state.is_whole or any((key.group, key.kind) == ("", ACCOUNT) for key in state.objects)
 
 
 def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
@@ -241,10 +248,13 @@ def _through_phases(
     met, statuses = requirements(csv, context)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
-        seen = initial_requirement_status(csv, cluster.objects, cluster.plans.within(csv.namespace).values())
-        _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
+        shown, installation = statuses, earlier.installation if earlier is not None else None
+        if earlier is None or not earlier.succeeded:
+            seen = initial_requirement_status(csv, cluster.objects, cluster.plans.within(csv.namespace).values())
+            _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
-        return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
+        # What a CSV has written that worked before stays.
+        return CsvState(csv, group, "Pending", *_NOT_MET, shown, installation, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
     foreign_api = _foreign_api_service(csv, cluster)

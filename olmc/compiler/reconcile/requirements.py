@@ -110,7 +110,8 @@ class RequirementContext(NamedTuple):
 
     `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the
     namespace that each CSV replaces, over any number of hops. `extra_apis`: kinds that the cluster serves beyond the
-    workspace's, as `group/version/Kind`; `api_resources` those of which more is known.
+    workspace's, as `group/version/Kind`; `api_resources` those of which more is known. `knows_accounts`: False for a
+    dump that was taken without ServiceAccounts.
     """
 
     profile: Profile
@@ -121,6 +122,7 @@ class RequirementContext(NamedTuple):
     kube_version: str
     extra_apis: frozenset[str]
     api_resources: tuple[APIResource, ...] = ()
+    knows_accounts: bool = True
 
     def cluster_serves(self, api: GVK) -> bool:
         """Whether the cluster is stated to serve an API, whatever the workspace brings."""
@@ -296,7 +298,7 @@ def _service_accounts(csv: Csv, context: RequirementContext) -> Iterator[tuple[b
             # recognises: these entries are always checked and listed (R-REQ-7b). An account that is missing or belongs
             # to another CSV is noticed before.
             # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/requirements.go#L418-L464
-            usable = account_exists(context.objects, csv.namespace, entry.account)
+            usable = not context.knows_accounts or account_exists(context.objects, csv.namespace, entry.account)
             usable = usable and not owned_by_others(csv, entry.account, context.objects)
             if scope and usable and _made_by_olm(csv, entry, context):
                 continue

@@ -35,6 +35,7 @@ from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.loop import deleted_deployments, may_be_copied
 from olmc.compiler.reconcile.operator_groups import CONFLICT
 from olmc.compiler.render.catalog_objects import catalog_configmaps, owned_by_catalogs
+from olmc.compiler.render.deployments import cleaned_up
 from olmc.compiler.render.webhooks import Pass, RenderContext, rendered
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.restmapper import removal_of
@@ -413,7 +414,8 @@ def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
         ObjectKey(RBAC, kind, *name)
         for name, csv in csvs for kind in ("Role", "RoleBinding") if not has_copy_label(csv.object)
     )  # fmt: skip
-    return frozenset((*conditions, *of_conditions, *services, *operators, *deleted_deployments(context.cluster)))
+    deleted = (*deleted_deployments(context.cluster), *cleaned_up(context))
+    return frozenset((*conditions, *of_conditions, *services, *operators, *deleted))
 
 
 def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:

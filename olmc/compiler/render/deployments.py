@@ -33,7 +33,7 @@ from olmc.compiler.reconcile.deployments import (
 from olmc.compiler.reconcile.install_plans import written_steps
 from olmc.compiler.reconcile.loop import deleted_deployments
 from olmc.compiler.reconcile.phases import observed_conditions
-from olmc.compiler.render.webhooks import RenderContext, is_configured, rendered
+from olmc.compiler.render.webhooks import RenderContext, is_configured, removed_webhooks, rendered
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -297,6 +297,24 @@ def _reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
             yield any(crd is None or Crd(crd.object).conversion.get("strategy") != "Webhook" for crd in crds)
         else:
             yield not is_configured(context, csv, webhook)
+
+
+def cleaned_up(context: RenderContext) -> Iterator[ObjectKey]:
+    """What OLM deletes of a CSV that works and that somebody has changed: the configurations of webhooks that it lacks,
+    and Deployments that its strategy lacks, once it installs again (observed-92)."""
+    for member, _ in context.installed() if context.options.state is not None else ():
+        csv, profile = member.csv, context.profile
+        owner = owner_labels(profile, csv.name, csv.namespace).items()
+        if not member.succeeded or not owner:
+            continue
+        yield from removed_webhooks(context, csv)
+        kept = {deployment.name for deployment in csv.deployments}
+        orphans = [
+            key for key, stored in context.cluster.objects.within(("apps", "Deployment")).items()
+            if key.namespace == csv.namespace and key.name not in kept and owner <= labels_of(stored.object).items()
+        ]  # fmt: skip
+        if orphans and (not is_written(csv, context.cluster, context.options) or any(_reinstalls(context, csv))):
+            yield from orphans
 
 
 def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:

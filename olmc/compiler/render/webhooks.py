@@ -179,6 +179,7 @@ def csv_status(member: CsvState, profile: Profile) -> dict[str, Any]:
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
 ADMISSION = f"{_ADMISSION_GROUP}/v1"
+GENERATE_NAME = "olm.webhook-description-generate-name"
 _IDENTIFYING = frozenset(
     ("olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.webhook-description-generate-name")
 )
@@ -289,6 +290,16 @@ def is_configured(context: RenderContext, csv: Csv, item: WebhookDescription) ->
     identifying = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
     part = context.cluster.objects.within((_ADMISSION_GROUP, _KINDS.get(item.type, "")))
     return any(identifying <= labels_of(stored.object).items() for stored in part.values())
+
+
+def removed_webhooks(context: RenderContext, csv: Csv) -> Iterator[ObjectKey]:
+    """The configurations of a CSV for webhooks that it has no more, which OLM deletes (observed-92)."""
+    owner, names = owner_labels(context.profile, csv.name, csv.namespace).items(), {item.name for item in csv.webhooks}
+    for kind in sorted(_KINDS.values()):
+        for key, stored in context.cluster.objects.within((_ADMISSION_GROUP, kind)).items():
+            labels = labels_of(stored.object)
+            if owner <= labels.items() and GENERATE_NAME in labels and labels[GENERATE_NAME] not in names:
+                yield key
 
 
 def _keep_name(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
