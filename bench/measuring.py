@@ -44,12 +44,14 @@ def lines_of(command: Sequence[str], *, below: str = "", fine: Collection[int] =
 
     count = 0
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
+    def trace(frame: FrameType, event: str, _: Any) -> Any:  # noqa: ARG001 - of a call
+        return line if frame.f_code.co_filename.startswith(below) else None
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:  # noqa: ARG001 - often, so it does nothing else
         nonlocal count
-        if not frame.f_code.co_filename.startswith(below):
-            return None
-        count += event == "line"
-        return trace
+        if event == "line":
+            count += 1
+        return line
 
     before = sys.gettrace()
     sys.settrace(trace)

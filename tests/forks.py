@@ -47,11 +47,12 @@ def seconds_of_forks() -> float:
 
 def run(
     arguments: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", timeout: int = 0,
-    cpu: int = 0,
+    cpu: int = 0, memory: int = 0,
 ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
     """Run `olmc` as `subprocess.run` runs the installed command, and return its exit code and all that it prints.
 
-    `cpu` are the CPU seconds after which the system kills it, 0 for no limit. Raises subprocess.TimeoutExpired.
+    `cpu` are the CPU seconds after which the system kills it, `memory` the bytes of data that it may have, 0 for no
+    limit. Raises subprocess.TimeoutExpired.
     """
     words = [os.fspath(each) for each in arguments]
     sys.audit("subprocess.Popen", sys.executable, [sys.executable, "-m", "olmc", *words], os.fspath(cwd), env)
@@ -59,7 +60,7 @@ def run(
         given, out, told = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(stdin)
         given.seek(0)
-        asked = {"words": words, "cwd": os.fspath(cwd), "env": dict(env), "timeout": timeout, "cpu": cpu}
+        asked = {"words": words, "cwd": os.fspath(cwd), "env": dict(env), "timeout": timeout, "limits": [cpu, memory]}
         request = json.dumps(asked).encode()
         assert len(request) < _SIZE
         requests = _parent().requests
@@ -155,8 +156,9 @@ def _run_olmc(request: dict[str, Any], streams: Sequence[int]) -> NoReturn:
         os.environ.update(request["env"])
         time.tzset()
         signal.alarm(request["timeout"])
-        if request["cpu"]:
-            resource.setrlimit(resource.RLIMIT_CPU, (request["cpu"], request["cpu"]))
+        for kind, limit in zip((resource.RLIMIT_CPU, resource.RLIMIT_DATA), request["limits"], strict=True):
+            if limit:
+                resource.setrlimit(kind, (limit, limit))
         sys.argv = ["olmc", *request["words"]]
         from olmc.__main__ import run as run_olmc
 

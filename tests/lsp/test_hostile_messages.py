@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import resource
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
 
 pytestmark = pytest.mark.process
@@ -42,14 +42,9 @@ def served(root: Path, *messages: bytes) -> subprocess.CompletedProcess[bytes]:
     start += framed({"jsonrpc": "2.0", "method": "initialized", "params": {}})
     end = hover(f"{root.as_uri()}/a.yaml", 0, 2, 77)
     end += request(99, "shutdown", None) + framed({"jsonrpc": "2.0", "method": "exit"})
-
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
-        resource.setrlimit(resource.RLIMIT_DATA, (1024**3, 1024**3))
-
-    return subprocess.run(
-        [sys.executable, "-m", "olmc", "lsp"], input=start + b"".join(messages) + end, capture_output=True, timeout=60,
-        check=False, preexec_fn=bounded,
+    return forks.run(
+        ["lsp"], cwd=Path.cwd(), env=os.environ, stdin=start + b"".join(messages) + end, timeout=60, cpu=10,
+        memory=1024**3,
     )  # fmt: skip
 
 
