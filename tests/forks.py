@@ -22,10 +22,12 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 PROJECT = Path(__file__).resolve().parent.parent
 FIXTURES = PROJECT / "fixtures"
+NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _SIZE = 1 << 17
 
 
@@ -47,20 +49,20 @@ def seconds_of_forks() -> float:
 
 def run(
     arguments: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", timeout: int = 0,
-    cpu: int = 0, memory: int = 0,
+    limits: Mapping[str, int] = NO_LIMITS,
 ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
     """Run `olmc` as `subprocess.run` runs the installed command, and return its exit code and all that it prints.
 
-    `cpu` are the CPU seconds after which the system kills it, `memory` the bytes of data that it may have, 0 for no
-    limit. Raises subprocess.TimeoutExpired.
+    `limits` are those of the system by name (RLIMIT_CPU). Raises subprocess.TimeoutExpired.
     """
+    assert not any(name.startswith("OLMC_LIMIT_") for name in env), "some limits are read while olmc is imported"
     words = [os.fspath(each) for each in arguments]
     sys.audit("subprocess.Popen", sys.executable, [sys.executable, "-m", "olmc", *words], os.fspath(cwd), env)
     with contextlib.ExitStack() as stack:
         given, out, told = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(stdin)
         given.seek(0)
-        asked = {"words": words, "cwd": os.fspath(cwd), "env": dict(env), "timeout": timeout, "limits": [cpu, memory]}
+        asked = {"words": words, "cwd": os.fspath(cwd), "env": dict(env), "timeout": timeout, "limits": dict(limits)}
         request = json.dumps(asked).encode()
         assert len(request) < _SIZE
         requests = _parent().requests
@@ -76,10 +78,10 @@ def run(
 
 def run_text(
     arguments: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], stdin: str = "", timeout: int = 0,
-    cpu: int = 0,
+    limits: Mapping[str, int] = NO_LIMITS,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run `olmc` as `run` does, with text for bytes."""
-    done = run(arguments, cwd=cwd, env=env, stdin=stdin.encode(), timeout=timeout, cpu=cpu)
+    done = run(arguments, cwd=cwd, env=env, stdin=stdin.encode(), timeout=timeout, limits=limits)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -131,6 +133,7 @@ def _import_all() -> None:
     from olmc.cli.main import main as command_line
     from olmc.cli.running import REGISTRY
 
+    importlib.import_module("olmc.integrations.lsp.server")
     for entry in REGISTRY.values():
         importlib.import_module(f"olmc.cli.{entry.module}")
     one, transition = str(FIXTURES / "own-namespace"), str(FIXTURES / "transitions" / "approval-changed")
@@ -156,9 +159,8 @@ def _run_olmc(request: dict[str, Any], streams: Sequence[int]) -> NoReturn:
         os.environ.update(request["env"])
         time.tzset()
         signal.alarm(request["timeout"])
-        for kind, limit in zip((resource.RLIMIT_CPU, resource.RLIMIT_DATA), request["limits"], strict=True):
-            if limit:
-                resource.setrlimit(kind, (limit, limit))
+        for name, limit in request["limits"].items():
+            resource.setrlimit(getattr(resource, name), (limit, limit))
         sys.argv = ["olmc", *request["words"]]
         from olmc.__main__ import run as run_olmc
 

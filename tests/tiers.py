@@ -78,14 +78,15 @@ def of_folder(path: Path) -> frozenset[str]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests before pytest selects by markers."""
-    is_other = {}
+    turns = {}
     for item in items:
         names = markers_of(item)
         for name in sorted(names) or (FAST,):
             item.add_marker(name)
-        is_other[item] = names.isdisjoint(("corpus", "recorded"))
-    # These take longest, and share what they read: one worker begins with them, and the others leave them alone.
-    items.sort(key=is_other.__getitem__)
+        turns[item] = 2 if not names else int(names.isdisjoint(("corpus", "recorded")))
+    # Those of the corpus take longest, and share what they read: one worker begins with them, and the others leave them
+    # alone. The fast ones come last, since a worker without work takes the last tests of another one.
+    items.sort(key=turns.__getitem__)
 
 
 def pytest_configure(config: pytest.Config) -> None:

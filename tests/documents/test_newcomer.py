@@ -14,6 +14,8 @@ from shown_pages import is_as_shown, shown
 
 pytestmark = pytest.mark.process
 
+NOT_COMPILED = {"PIP_NO_COMPILE": "1"}
+"""Most modules of the libraries are never imported here, and compiling all of them takes a third of the time."""
 README_COMMAND = re.compile(r"^    (make demo|\.venv/bin/olmc .*?)\s+#", re.MULTILINE)
 
 
@@ -43,8 +45,8 @@ def as_newcomer(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     }
     path = f"{folder / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}"
     return subprocess.run(
-        command, shell=True, cwd=folder, env={**kept, "PATH": path, "PYTHON": sys.executable}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        command, shell=True, cwd=folder, env={**kept, "PATH": path, "PYTHON": sys.executable, **NOT_COMPILED},
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
 
 

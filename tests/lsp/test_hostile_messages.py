@@ -43,8 +43,8 @@ def served(root: Path, *messages: bytes) -> subprocess.CompletedProcess[bytes]:
     end = hover(f"{root.as_uri()}/a.yaml", 0, 2, 77)
     end += request(99, "shutdown", None) + framed({"jsonrpc": "2.0", "method": "exit"})
     return forks.run(
-        ["lsp"], cwd=Path.cwd(), env=os.environ, stdin=start + b"".join(messages) + end, timeout=60, cpu=10,
-        memory=1024**3,
+        ["lsp"], cwd=Path.cwd(), env=os.environ, stdin=start + b"".join(messages) + end, timeout=60,
+        limits={"RLIMIT_CPU": 10, "RLIMIT_DATA": 1024**3},
     )  # fmt: skip
 
 

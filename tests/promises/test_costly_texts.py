@@ -33,7 +33,7 @@ SECONDS = 20
 
 
 def olmc(*arguments: str | Path, cwd: Path = Path()) -> subprocess.CompletedProcess[str]:
-    return forks.run_text(arguments, cwd=cwd.absolute(), env=os.environ, cpu=SECONDS)
+    return forks.run_text(arguments, cwd=cwd.absolute(), env=os.environ, limits={"RLIMIT_CPU": SECONDS})
 
 
 def with_csv(root: Path, change: Callable[[dict[str, Any]], None]) -> Path:

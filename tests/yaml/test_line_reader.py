@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -106,12 +107,16 @@ def mutated(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
+@functools.cache
+def fixture_files(project: Path) -> list[Path]:
+    return sorted((project / "fixtures").rglob("*.yaml"))
+
+
 @pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_files_with_mistakes(project: Path, seed: int) -> None:
     chance = random.Random(seed)
-    files = sorted((project / "fixtures").rglob("*.yaml"))
-    text = chance.choice(files).read_text(encoding="utf-8")
+    text = chance.choice(fixture_files(project)).read_text(encoding="utf-8")
     start = chance.randrange(len(text) + 1)
     agrees(mutated(text[start : start + 1500], chance))
 
