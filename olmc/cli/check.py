@@ -165,7 +165,7 @@ def print_findings(
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     else:
         _print_report(found, done, output, failing=failing, least=least, show_secrets=show_secrets)
-    tell_aside(found, least=least)
+    tell_aside(found, done[0].shown_as.rstrip("/") if len(done) == 1 else "", least=least)
     for each in done if output != "text" else ():
         say(note(each.left_out, each.shown_as), nl=False)
 

@@ -24,6 +24,7 @@ from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, profile_of
+from olmc.compiler.output.messages import advice_from
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -121,12 +122,13 @@ def cluster_parts(ctx: click.Context, path: Path, fields: dict[str, Any]) -> tup
     return build_repository(repository, options_from(config, options, fixed_of(ctx, fields))).parts
 
 
-def tell_left_entries(parts: Iterable[ClusterPart]) -> None:
-    """Report on stderr how many entries of a repository are left out of its clusters."""
+def tell_left_entries(parts: Iterable[ClusterPart], root: Path) -> None:
+    """Report on stderr how many entries of the repository at `root` are left out of its clusters."""
     left_out = {path for part in parts for path in part.left_out}
     if left_out:
         entries = "entry is" if len(left_out) == 1 else "entries are"
-        say(f"olmc: {len(left_out)} {entries} left out; `olmc check` lists them with the reasons")
+        check = advice_from(folder_from_here(root), "`olmc check`")
+        say(f"olmc: {len(left_out)} {entries} left out; {check} lists them with the reasons")
 
 
 def is_any_broken(parts: Iterable[ClusterPart | None]) -> bool:
@@ -187,7 +189,7 @@ def compiled_clusters(
 
         doing(f"compiling the clusters of {one.root}")
         whole = compile_repository(request, repository)
-    tell_left_entries(whole.built.parts)
+    tell_left_entries(whole.built.parts, one.root)
     tell_idle(ctx, given_of([cluster.compilation for cluster in whole.clusters]))
     found = []
     for cluster in whole.clusters:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, as_text, register, seen_from
+from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, advice_from, as_text, register, seen_from
 from olmc.k8s.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -197,6 +197,19 @@ def folder_from_here(root: Path | None) -> str:
     return "" if there == os.curdir else there
 
 
+def folder_for_others(root: Path | None) -> str:
+    """The same for pages and comments that others read: of a folder that is not below the current one only its name,
+    since the others need not know the folders of its author."""
+    there = folder_from_here(root)
+    return Path(there).resolve().name if there.startswith("..") or Path(there).is_absolute() else there
+
+
+def folder_of_patch(root: Path) -> str:
+    """The folder of a workspace in a patch that is applied where the user stands; "" also for one that is not below."""
+    there = Path(os.path.relpath(root)).as_posix()
+    return "" if there == os.curdir or there.startswith("..") else there
+
+
 def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: Severity = SHOWN_FROM) -> None:
     """Print diagnostics on stderr, in color on a terminal, and in a line what is left aside and not among them.
 
@@ -210,22 +223,23 @@ def diagnostics_text(diagnostics: Iterable[Diagnostic], root: Path | None, least
     listed = list(seen_from(folder_from_here(root), diagnostics))
     # What leaves an operator unknown stands where failures do: a reader has to know it as well.
     shown = [each for each in listed if each.severity >= least or (each.is_open and least <= Severity.FAILURE)]
-    return as_text(shown, least=Severity.INFO, color=True) + _aside(listed, least)
+    return as_text(shown, least=Severity.INFO, color=True) + _aside(listed, least, folder_from_here(root))
 
 
-def tell_aside(diagnostics: Iterable[Diagnostic], *, least: Severity) -> None:
+def tell_aside(diagnostics: Iterable[Diagnostic], folder: str, *, least: Severity) -> None:
     """Say on stderr how much is left aside as no input, of which `least` shows nothing by itself."""
-    say(_aside(diagnostics, least), nl=False)
+    say(_aside(diagnostics, least, folder), nl=False)
 
 
-def _aside(diagnostics: Iterable[Diagnostic], least: Severity) -> str:
+def _aside(diagnostics: Iterable[Diagnostic], least: Severity, folder: str) -> str:
     remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
     if not remarks:
         return ""
     from olmc.compiler.rules.findings.workspace import aside
 
     line = aside(remarks)
-    return f"olmc: left aside: {line} (olmc check --all lists them)\n" if line else ""
+    check = advice_from(folder, "`olmc check --all`").strip("`")
+    return f"olmc: left aside: {line} ({check} lists them)\n" if line else ""
 
 
 def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, writing, wrong_usage
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    folder_from_here,
+    folder_of_patch,
+    progress,
+    say,
+    tell,
+    writing,
+    wrong_usage,
+)
 from olmc.cli.declared import Choice, PathOf, argument, codes, command, flag, option
 from olmc.cli.options import (
     CompileOptions,
@@ -24,7 +35,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.migration import as_patch
 from olmc.compiler.output.directory import rewrite
-from olmc.compiler.output.messages import clean
+from olmc.compiler.output.messages import changes_from, clean, seen_from
 from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, scene_of
@@ -84,7 +95,7 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     chosen = applicable(request, done, found, agreed)
     changes = merged(request.root, chosen)
     if opts.dry_run:
-        say(as_patch(changes), nl=False, out=True)
+        say(as_patch(changes_from(folder_of_patch(one.root), changes)), nl=False, out=True)
     elif changes:
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
@@ -99,10 +110,11 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     for name in _published(done, changes):
         say(clean(f"olmc: bundle {name} changes: a cluster gets the change when you publish its image again."))
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
-    _tell_left(left, tried)
+    here = folder_from_here(one.root)
+    _tell_left(left, tried, here)
     undiagnosed = () if found or opts.select else _failures(done)
     for finding in undiagnosed:
-        _tell_unfixed(finding)
+        _tell_unfixed(finding, here)
     raise SystemExit(FINDINGS if left or undiagnosed else DONE)
 
 
@@ -127,15 +139,16 @@ def _agreed(remedy: Remedy) -> bool:
     return click.confirm(clean(remedy.candidate.text), err=True)
 
 
-def _tell_unfixed(finding: Diagnostic, tried: Sequence[str] = ()) -> None:
+def _tell_unfixed(finding: Diagnostic, folder: str, tried: Sequence[str] = ()) -> None:
     """Report a problem that no change cures: with its place, the changes that were tried, and the way out."""
+    (finding,) = seen_from(folder, [finding])
     place = f"{finding.location}: " if finding.location is not None else ""
     say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
     for line in (*(f"does not help: {text}" for text in tried), *finding.hint.splitlines()):
         say(clean(f"  {line}"))
 
 
-def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
+def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch, folder: str) -> None:
     """Report the diagnoses that no change cures, with what was tried and the command for each."""
     for diagnosis in left:
         failed = [
@@ -143,7 +156,7 @@ def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
             for remedy in tried.tried
             if remedy.diagnosis == diagnosis and remedy.changes and not remedy.is_proven
         ]
-        _tell_unfixed(diagnosis.finding, failed)
+        _tell_unfixed(diagnosis.finding, folder, failed)
         if diagnosis.command:
             say(clean(f"  $ {diagnosis.command}"))
     if not tried.is_complete:
@@ -200,7 +213,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
         return proposed.migrate(request, "descoped" if to == "descoped" else "operators", config)
 
     of_clusters = [part for part in parts if part is not None]
-    tell_left_entries(of_clusters)
+    tell_left_entries(of_clusters, path)
     if of_clusters:
         done = repository.migrate_repository(path, of_clusters, migrate_part)
     else:
@@ -213,7 +226,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
     if done.failed:
         raise SystemExit(BAD_INPUT)
     if steps or dry_run:
-        say(script if steps else as_patch(done.changes), nl=False, out=True)
+        say(script if steps else as_patch(changes_from(folder_of_patch(path), done.changes)), nl=False, out=True)
     raise SystemExit(FINDINGS if done.unfinished or is_any_broken(parts) else DONE)
 
 

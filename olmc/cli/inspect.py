@@ -37,7 +37,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_diagnoses
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.metrics import as_prometheus
-from olmc.review.explain.missing import PRESENT, UNKNOWN
+from olmc.review.explain.missing import PRESENT, UNKNOWN, answers_from
 from olmc.review.explain.missing import as_data as answers_as_data
 from olmc.review.explain.missing import as_text as answers_as_text
 from olmc.review.explain.missing import why as answers_to
@@ -112,7 +112,8 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     if opts.output == "json":
         say(json_text(answers_as_data(opts.target, answers)), out=True)
     else:
-        say(answers_as_text(answers), nl=False, out=True)
+        folder = "" if one.is_staged else folder_from_here(path)
+        say(answers_as_text(answers_from(folder, answers)), nl=False, out=True)
     raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.console import DONE, FINDINGS, bad_value, say, writing, wrong_usage
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, writing, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, group, option
 from olmc.integrations.pipelines.scaffolds import (
     EXAMPLE,
@@ -189,6 +190,9 @@ def example(_: click.Context, opts: ExampleOptions) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         say(f"error: nothing is written, for {folder.as_posix()} is not empty\n  Give another DIR.")
         raise SystemExit(FINDINGS)
+    if shutil.which("git") is None:
+        say("error: git can't be run: there is none on PATH; nothing is written\n  Install git.")
+        raise SystemExit(BAD_INPUT)
     with writing(folder):
         write_example(folder)
     messages = "".join(f"  {message}\n" for _, message in EXAMPLE)

@@ -18,6 +18,7 @@ from olmc.cli.console import (
     Input,
     Timings,
     bad_value,
+    folder_for_others,
     folder_from_here,
     progress,
     say,
@@ -280,7 +281,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
             raise SystemExit(BAD_INPUT)
         tell_approvals(options.approve, [done.settled.cluster])
         timings.stage("plan")
-        folder = folder_from_here(root) if opts.output == "text" else ""
+        folder = _folder_of(root, opts.output)
         planned = engine.planned_for(path, options, begun, done, narrowing, folder)
         is_walk = opts.walk or opts.at is not None
         hops = list(engine.walk_hops(planned, done, options, partial(engine.recompile, path))) if is_walk else []
@@ -327,7 +328,13 @@ def _plan_repository(
     now = known if known is not None or not may_have_been_repository(root, tree) else as_repository(root, tree.folder)
     if now is None:
         return None
-    from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
+    from olmc.review.plan.repository import (
+        plan_repository,
+        repository_json,
+        repository_markdown,
+        repository_plan_from,
+        repository_text,
+    )
 
     given = engine.EVERYTHING | fixed_of(ctx, fields)
     request = CompileRequest(now.root, options_of(ctx, {**fields, "from_": ()}, _COMPARED), given)
@@ -350,6 +357,7 @@ def _plan_repository(
             wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
         before = before or as_repository(place, scan_workspace(place).folder)
         planned = plan_repository(request, before, now, (name, folder_from_here(now.root) or "."))
+    planned = repository_plan_from(_folder_of(now.root, opts.output), planned)
     if opts.output == "json":
         say(repository_json(planned), out=True)
     elif opts.output == "markdown":
@@ -375,7 +383,9 @@ def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -
     names = " and ".join(map(name_for_others, fields["from_"]))
     path = _planned_path(one, name, given, begun._replace(side=begun.side._replace(name=names)), UNTIMED)
     done, narrowing = _compile_cluster(path, options)
-    return engine.planned_for(path, options, begun._replace(side=begun.side._replace(name=names)), done, narrowing)
+    folder = folder_for_others(one.root if not one.is_staged else None)
+    begun = begun._replace(side=begun.side._replace(name=names))
+    return engine.planned_for(path, options, begun, done, narrowing, folder)
 
 
 def name_for_others(name: str) -> str:
@@ -449,6 +459,13 @@ def _moved(
         formats = {"markdown": platform_plan.as_markdown, "json": platform_plan.as_json}
         say(formats[output](planned), nl=False, out=True)
     return DONE if planned.is_clean else FINDINGS
+
+
+def _folder_of(root: Path | None, output: str) -> str:
+    """The folder that stands before places: the one from here in text, and in JSON none."""
+    if output == "text":
+        return folder_from_here(root)
+    return folder_for_others(root) if output != "json" else ""
 
 
 def _existing(ctx: click.Context, path: Path) -> Path:

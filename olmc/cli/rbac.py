@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.cli.compiling import cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
-from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
+from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
 from olmc.cli.options import CompileOptions, ScopeOptions, fields_of, output_option, timings_of
 from olmc.compiler.api import Compilation, load
@@ -16,7 +16,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.output.messages import QueryError, clean, json_text
+from olmc.compiler.output.messages import QueryError, below, clean, json_text, moved
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
@@ -33,6 +33,7 @@ from olmc.review.rbac.subjects import (
     select_holders,
 )
 from olmc.review.rbac.who_can import (
+    Finder,
     as_data,
     as_table,
     asked_permissions,
@@ -92,7 +93,7 @@ def who_can(ctx: click.Context, opts: WhoCanOptions) -> None:
     if namespace and all_namespaces:
         wrong_usage("-n and -A exclude each other.")
     read = review(ctx, opts.path, fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings))
-    found, find = permissions(read.objects), finder(read.objects, read.cluster)
+    found, find = permissions(read.objects), _finder(read, opts.path, opts.output)
     try:
         question = parse_question(
             opts.verb, opts.resource, opts.name, "" if all_namespaces else namespace or None, found, read.objects
@@ -163,7 +164,7 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
         done, _ = compiled(ctx, path, fields, least=Severity.ERROR, timings=timings)
         raise SystemExit(_print_installers(done, output))
     parts = cluster_parts(ctx, path, fields)
-    tell_left_entries(part for part in parts if part is not None)
+    tell_left_entries((part for part in parts if part is not None), path)
     found = [_shown_rights(ctx, opts, fields, timings, part) for part in parts]
     if output == "json":
         pairs = [(part.cluster, each.data) for part, each in zip(parts, found, strict=True) if part is not None]
@@ -185,7 +186,7 @@ def _shown_rights(
     """Print the permissions in a workspace, or in a cluster of a repository, unless the output is JSON."""
     path, subject, fail_on, output = opts.path, opts.subject, opts.fail_on, opts.output
     read = review(ctx, path, fields, timings, part)
-    found, find = permissions(read.objects), finder(read.objects, read.cluster)
+    found, find = permissions(read.objects), _finder(read, path, output)
     everybody, gaining = holders(found, read.objects), gainers(found)
     try:
         wanted = select_holders((*everybody, *gaining), subject) if subject else ()
@@ -283,7 +284,7 @@ def review(
     # The findings about a repository are those of olmc check, which reports each of them once.
     least = Severity.FAILURE if part is None else Severity.ERROR
     done, settled = compiled(ctx, path, fields, least=least, compile_with=assuming, timings=timings, part=part)
-    left_out = part.left_out if part is not None else ()
+    left_out, folder = part.left_out if part is not None else (), folder_from_here(path)
     wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
     asked = asked_permissions(wanted.known, settled.cluster, done.objects)
     csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}
@@ -301,19 +302,26 @@ def review(
         (
             *wanted.unknown,
             *(f"permissions of {text}" for text in asked.unreadable),
-            *(f"permissions in {path}, which olmc can't build" for path in left_out),
-            *(f"{text} is defined twice and differently; the last definition counts here" for text in _redefined(done)),
+            *(f"permissions in {below(folder, path)}, which olmc can't build" for path in left_out),
+            *_redefined(done, folder),
         ),
     )
 
 
-def _redefined(done: Compilation) -> Iterator[str]:
-    """The objects that decide on permissions of which there is more than one definition, with the place of the other
-    one."""
+def _redefined(done: Compilation, folder: str) -> Iterator[str]:
+    """Yield a sentence for each object that decides on permissions and has more than one definition."""
     for left in redefined_in(done.inputs):
         for each in left.objects:
             if each.identity.kind == ACCOUNT or each.identity.group in _DECIDING:
-                yield f"{each.identity} ({left.location})"
+                place = moved(folder, left.location)
+                yield f"{each.identity} ({place}) is defined twice and differently; the last definition counts here"
+
+
+def _finder(read: Review, path: Path, output: str) -> Finder:
+    """Return the function that gives the place of a grant: from here for people, in the workspace for JSON."""
+    find = finder(read.objects, read.cluster)
+    folder = folder_from_here(path) if output != "json" else ""
+    return lambda grant: moved(folder, find(grant))
 
 
 def tell_review(found: Review) -> None:

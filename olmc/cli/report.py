@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries, tell_left_out
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, wrong_usage
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, folder_for_others, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
     CompileOptions,
@@ -21,6 +21,7 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.cli.plan import name_for_others, plan_of
+from olmc.compiler.output.messages import seen_from
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.check.check import CheckInput, check_directory
@@ -92,7 +93,7 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     for part in parts:
         folder = opts.folder if part is None else opts.folder / _FOLDER.sub("-", part.cluster.title)
         _write_report(ctx, opts, inputs[0], fields, timings, folder, part)
-    tell_left_entries(part for part in parts if part is not None)
+    tell_left_entries((part for part in parts if part is not None), inputs[0].root)
     raise SystemExit(FINDINGS if is_any_broken(parts) else DONE)
 
 
@@ -119,7 +120,9 @@ def _write_report(
             done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions, found
         )
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
-        findings = check_directory(root, compilation, settings, done.options, given).diagnostics
+        folder_here = "" if one.is_staged else folder_for_others(root)
+        checked = check_directory(root, compilation, settings, done.options, given).diagnostics
+        findings = tuple(seen_from(folder_here, checked))
         name = name_for_others(opts.paths[0].as_posix()) if opts.paths else Path.cwd().name
         name = part.cluster.title if part is not None else name
         plan = None
@@ -128,7 +131,7 @@ def _write_report(
             plan = partial(plan_html, plan_of(ctx, one, name, fields))
         doing("writing")
         of_v1, served = _extensions(done)
-        operators = operator_pages(settled, done.objects, findings, done.operators, of_v1, found)
+        operators = operator_pages(settled, done.objects, findings, done.operators, of_v1, found, folder_here)
         made = pages(overview(name, operators, findings, settled, served), plan)
         try:
             write_site(folder, made)

@@ -57,7 +57,7 @@ def test_status_and_why_say_it_as_well(deprecating: Path) -> None:
     assert "  garden.v2.0.0  HeldBack\n" in run(deprecating, "status")
     shown = run(deprecating, "why", "Subscription/ns/garden")
     assert "Subscription/ns/garden is there\n" in shown
-    assert "garden.v2.0.0 is held back (" in shown
+    assert "garden.v2.0.0 is held back (" in " ".join(shown.split())
     assert REASON in " ".join(shown.split())
 
 

@@ -67,7 +67,8 @@ def test_the_page_of_an_operator(site: Path) -> None:
     assert "registry.example.com/lantern:v1.2.0 Deployment lantern-controller: container manager" in text
     assert re.search(r"lanterns\.light\.example\.com Lantern Namespaced v1 \(stored\)", text)
     assert re.search(
-        r"Deployment lantern-controller tower bundles/lantern-1\.2\.0/manifests/\S+:\d+:\d+ deployments R-DEP-\d", text
+        r"Deployment lantern-controller tower after/bundles/lantern-1\.2\.0/manifests/\S+:\d+:\d+ deployments R-DEP-\d",
+        text,
     )
     assert re.search(r"ClusterServiceVersion lantern\.v1\.2\.0 \d+ namespaces", text)
 

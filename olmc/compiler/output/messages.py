@@ -9,12 +9,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from olmc.k8s.diagnostics import (
     LIKELY,
     POSSIBLE,
     Diagnostic,
+    FileChange,
     Fix,
     FurtherFindings,
     Location,
@@ -251,7 +252,11 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
 
 
 # A command about the workspace whose last argument is its folder; options may have a value in capitals.
-_HINTED = regex(r"`olmc (?:vendor|init workspace|resolve|check|fix)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+_HINTED = regex(
+    r"`olmc (?:vendor|init workspace|resolve|check|fix|(?:graph|why) [\w./-]+)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)"
+)
+# The folder of a catalog that is written by hand.
+_CATALOGS = regex(r"\b(into )(catalogs/[\w.-]+)")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
 _PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 
@@ -267,23 +272,37 @@ def seen_from(folder: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagno
     for diagnostic in diagnostics:
         place = diagnostic.location
         yield diagnostic._replace(
-            location=_moved(folder, place) if place is not None else None,
-            related=tuple((text, _moved(folder, where)) for text, where in diagnostic.related),
-            hint=_hint(folder, diagnostic.hint) if folder else diagnostic.hint,
+            location=moved(folder, place),
+            related=tuple((text, moved(folder, where)) for text, where in diagnostic.related),
+            hint=advice_from(folder, diagnostic.hint),
             fix=_moved_fix(folder, diagnostic.fix) if diagnostic.fix is not None else None,
         )
 
 
 def _moved_fix(folder: str, fix: Fix) -> Fix:
-    return fix._replace(changes=tuple(each._replace(path=below(folder, each.path)) for each in fix.changes))
+    return fix._replace(changes=changes_from(folder, fix.changes))
 
 
-def _moved(folder: str, place: Location) -> Location:
-    return place._replace(path=below(folder, place.path))
+def changes_from(folder: str, changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """Changes of files of the workspace in `folder`, with their paths as one gives them where one stands."""
+    return tuple(change._replace(path=below(folder, change.path)) for change in changes)
 
 
-def _hint(folder: str, hint: str) -> str:
+@overload
+def moved(folder: str, place: Location) -> Location: ...
+@overload
+def moved(folder: str, place: None) -> None: ...
+def moved(folder: str, place: Location | None) -> Location | None:
+    """A place in the workspace in `folder` as one gives it where one stands."""
+    return place._replace(path=below(folder, place.path)) if place is not None else None
+
+
+def advice_from(folder: str, text: str) -> str:
+    """A text about the workspace in `folder`: its commands with the folder, and the places at the end of its lines."""
+    if not folder:
+        return text
     import shlex  # few hints name a command
 
-    with_folder = _HINTED.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", hint)
+    with_folder = _HINTED.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", text)
+    with_folder = _CATALOGS.sub(lambda match: f"{match[1]}{below(folder, match[2])}", with_folder)
     return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -158,7 +159,8 @@ def note(found: Sequence[LeftOut], where: str = "") -> str:
     for left in sorted(found, key=lambda left: (left.reason.is_chosen, left.location))[:_SHOWN_FILES]:
         lines.append(clean(f"  {where}{left.location.path}: {content(left)}; {left.reason.text}"))
     more = len(found) - _SHOWN_FILES
-    lines += [f"  and {_number(more, 'file')} more; olmc check --all lists them"] if more > 0 else []
+    check = "olmc check --all" + (f" {shlex.quote(where.rstrip('/'))}" if where else "")
+    lines += [f"  and {_number(more, 'file')} more; {check} lists them"] if more > 0 else []
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.catalogs.content import has_inline_content
@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import original_of, package_of
 from olmc.compiler.output.document import paragraph
-from olmc.compiler.output.messages import not_found
+from olmc.compiler.output.messages import moved, not_found
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import CONFLICT
 from olmc.compiler.resolver.explain import ExplanationLine
@@ -58,6 +58,7 @@ from olmc.review.explain.status import (
     Wanted,
     is_copied,
     lines_data,
+    lines_from,
     object_names,
     package_of_csv,
     subscribing,
@@ -617,6 +618,13 @@ def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine
     for left in scene.left_out:
         if any(wanted.is_met_by(each.identity) for each in left.objects):
             yield ExplanationLine(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)
+
+
+def answers_from(folder: str, answers: Iterable[WhyAnswer]) -> tuple[WhyAnswer, ...]:
+    """The answers about the workspace in `folder`, with places and commands as one gives them where one stands."""
+    return tuple(
+        answer._replace(place=moved(folder, answer.place), lines=lines_from(folder, answer.lines)) for answer in answers
+    )
 
 
 def as_text(answers: Sequence[WhyAnswer]) -> str:

@@ -20,7 +20,7 @@ from olmc.compiler.resolver.steps import Content, bundle_content, content_of
 from olmc.compiler.resolver.upgrade_path import ChannelError, ordered, upgrade_path
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.api.restmapper import builtin_kinds, plural_of, rest_mapper
-from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
+from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, APIResource, KubernetesObject, Manifest, gvk_of
 from olmc.k8s.yaml import locate
@@ -128,7 +128,8 @@ def _error(
     subscription: Subscription | None, package: str, version: str, text: str, known: Sequence[str], meant: str
 ) -> PinError:
     near = close_matches(meant, known, 3, POSSIBLE) if meant else []
-    hint = did_you_mean(*near) or f"List the versions with `olmc graph {package}`."
+    others = f"Subscriptions ask for {join_limited(known, 8)}." if known else "The workspace has no Subscription."
+    hint = did_you_mean(*near) or (f"List the versions with `olmc graph {package}`." if subscription else others)
     source = subscription.source if subscription else None
     place = locate(source, ("spec",)) if source is not None else None
     return PinError(rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=text, hint=hint))

@@ -13,7 +13,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
 from olmc.compiler.output.document import aligned
-from olmc.compiler.output.messages import Paint, QueryError, clean, in_black, in_color, not_found
+from olmc.compiler.output.messages import Paint, QueryError, advice_from, clean, in_black, in_color, moved, not_found
 from olmc.compiler.reconcile.diagnose import group_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
@@ -374,7 +374,9 @@ def _short_table(
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
         where = folders.get(each, path or here)
         where = f"{f' {_quoted(where)}' if where else ''}{begun}"
-        shown = _below(each, "" if has_column else reason, where, has_findings=not named)
+        checked = here if each in folders else path or here
+        check = f"olmc check{f' {_quoted(checked)}' if checked else ''}" if named else ""
+        shown = _below(each, "" if has_column else reason, where, check)
         text += "".join(f"    {clean(below)}\n" for below in shown)
     return text
 
@@ -409,17 +411,18 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _below(each: OperatorStatus, reason: str, folder: str, *, has_findings: bool) -> Iterator[str]:
+def _below(each: OperatorStatus, reason: str, folder: str, check: str) -> Iterator[str]:
     """The cause of a problem, behind its reason where no column has that, and the way out; `folder` is the workspace
-    in commands, with the cluster that it is applied to. With `has_findings`, the finding about a catalog follows."""
+    in commands, with the cluster that it is applied to. `check` is the command that has the finding about a catalog, ""
+    where that follows."""
     if not _has_problem(each):
         return
     cause = in_short(each)
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
     if UNKNOWN in (each.waits, each.reason):
-        if not has_findings:
-            yield "`olmc check` has the way out."
+        if check:
+            yield f"`{check}` has the way out."
         return
     if APPROVAL in (each.waits, each.reason) and each.operator:
         shown = f"`olmc status{folder} --approve-installs` shows the result"
@@ -490,6 +493,13 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
             for path, each in found
         ],
     }
+
+
+def lines_from(folder: str, lines: Iterable[ExplanationLine]) -> tuple[ExplanationLine, ...]:
+    """The lines about the workspace in `folder`, with places and commands as one gives them where one stands."""
+    return tuple(
+        line._replace(text=advice_from(folder, line.text), location=moved(folder, line.location)) for line in lines
+    )
 
 
 def lines_data(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:

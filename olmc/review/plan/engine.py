@@ -24,7 +24,7 @@ from olmc.compiler.load.workspace_files import redefined_in
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import ClusterState, Inputs
-from olmc.compiler.output.messages import seen_from
+from olmc.compiler.output.messages import advice_from, seen_from
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
@@ -193,7 +193,7 @@ def planned_for(
 ) -> Plan:
     """Return the plan for PATH, which was compiled with `narrowing` for the cluster that it begins with.
 
-    `folder` is the folder of PATH as the user names it, for the places of diagnostics.
+    `folder` is the folder of PATH as the user names it, for places and commands.
     """
     assert done.settled is not None
     assert done.workspace is not None
@@ -211,15 +211,23 @@ def planned_for(
     applied = applied_changes(
         begun.state, done.workspace.manifests, done.options, done.objects, done.workspace.removals
     )
-    diagnostics = tuple(seen_from(folder, done.diagnostics)) if folder else done.diagnostics
     removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
     found = diagnose(scene_of(done), removed)
     if path.remedies and not path.is_staged:
         found = with_fixes(path.request._replace(options=options, narrowing=narrowing), done, found)
     made = compare_with_state(
-        begun.state, applied, done.settled, difference, diagnostics, done.extensions, found, done.operators
+        begun.state, applied, done.settled, difference, done.diagnostics, done.extensions, found, done.operators
     )
-    return made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
+    made = made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
+    return plan_from(folder, made)
+
+
+def plan_from(folder: str, made: Plan) -> Plan:
+    """Return a plan with its places and commands as one gives them where `folder` is the folder of PATH."""
+    if not folder:
+        return made
+    tasks = tuple(task._replace(text=advice_from(folder, task.text)) for task in made.tasks)
+    return made._replace(problems=tuple(seen_from(folder, made.problems)), tasks=tasks)
 
 
 def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:

@@ -16,7 +16,7 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
-from olmc.compiler.output.messages import clean, json_text
+from olmc.compiler.output.messages import clean, json_text, seen_from
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -40,7 +40,7 @@ from olmc.review.diff.outputs import as_markdown as difference_markdown
 from olmc.review.diff.settings import Side, repository_side
 from olmc.review.diff.text import as_text as difference_text
 from olmc.review.plan.appliers import applier_changes, followed_files, without_undetermined
-from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
+from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, plan_from, planned_for
 from olmc.review.plan.leftovers import Plan
 from olmc.review.plan.outputs import as_data, as_markdown, as_text
 
@@ -411,6 +411,12 @@ def _plan(
 
 
 # What is printed.
+
+
+def repository_plan_from(folder: str, planned: RepositoryPlan) -> RepositoryPlan:
+    """Return the plans with their places and commands as one gives them where `folder` is that of the repository."""
+    clusters = tuple(each._replace(plan=plan_from(folder, each.plan)) for each in planned.clusters)
+    return planned._replace(clusters=clusters, problems=tuple(seen_from(folder, planned.problems)))
 
 
 def repository_text(planned: RepositoryPlan, *, color: bool = False, verbose: bool = False) -> str:

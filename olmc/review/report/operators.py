@@ -16,7 +16,7 @@ from olmc.compiler.olm.facts import EXTENSION, is_copy, original_of, owner_csvs,
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.output.directory import file_name, link_below, put
 from olmc.compiler.output.document import page_parts, templates
-from olmc.compiler.output.messages import clean
+from olmc.compiler.output.messages import clean, moved
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
@@ -42,7 +42,7 @@ from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.diff.workloads import images_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import location_of
-from olmc.review.explain.status import OperatorStatus, in_short, operators
+from olmc.review.explain.status import OperatorStatus, in_short, lines_from, operators
 from olmc.review.graph.upgrade_graph import upgrade_graph
 from olmc.review.rbac.subjects import ShownPermissions, first_permissions, holders, permissions
 from olmc.review.rbac.who_can import in_words, where
@@ -227,11 +227,13 @@ class OperatorPage(NamedTuple):
 def operator_pages(
     settled: SettledCluster, objects: Sequence[Rendered], findings: Iterable[Diagnostic],
     proposed: Iterable[OperatorResult] = (), extensions: ReportExtensions = NO_EXTENSIONS,
-    diagnoses: Sequence[Diagnosis] = (),
+    diagnoses: Sequence[Diagnosis] = (), folder: str = "",
 ) -> tuple[OperatorPage, ...]:  # fmt: skip
     """The pages of all operators, in the order of `olmc status`; `proposed` are the results of Operators, `extensions`
-    those of ClusterExtensions, `diagnoses` the causes of what goes wrong."""
+    those of ClusterExtensions, `diagnoses` the causes of what goes wrong; `folder` stands before places, as it does in
+    the findings."""
     rows = with_diagnoses(operators(settled, proposed, extensions.rows), diagnoses)
+    rows = tuple(row._replace(missing=lines_from(folder, row.missing)) for row in rows)
     owned = _by_operator(rows, objects)
     everybody = holders(permissions(objects), objects)
     # ClusterExtensions have no CSV that says which accounts are theirs.
@@ -240,7 +242,7 @@ def operator_pages(
     all_findings = tuple(findings)
     slugs = _slugs(rows)
     return tuple(
-        _page(row, slug, owned[number], accounts, all_findings, settled, extensions.of(row))
+        _page(row, slug, owned[number], accounts, all_findings, settled, extensions.of(row), folder)
         for number, (row, slug) in enumerate(zip(rows, slugs, strict=True))
     )
 
@@ -263,13 +265,14 @@ def _slug(*names: str) -> str:
 def _page(
     row: OperatorStatus, slug: str, objects: Sequence[Rendered], accounts: Iterable[ShownPermissions],
     findings: Iterable[Diagnostic], settled: SettledCluster, extension: ExtensionPage,
+    folder: str,
 ) -> OperatorPage:  # fmt: skip
     cluster = settled.cluster
     asked = subscribed(settled, row.namespace, row.package) if row.subscription else None
     name = NamespacedName(row.namespace, row.csv)
     member = cluster.members.get(name)
     group = member.group if member is not None else None
-    listed = tuple(_listed(objects, cluster))
+    listed = tuple(_listed(objects, cluster, folder))
     own = {str(rendered.identity) for rendered in objects if rendered.identity.kind == ACCOUNT and row.extension}
     files = {line.place.rsplit(":", 2)[0] for line in listed if line.place}
     return OperatorPage(
@@ -333,12 +336,12 @@ def _owners(
     return owners | {crds[name] for kind, name in references if kind == "customresourcedefinition" and name in crds}
 
 
-def _listed(objects: Iterable[Rendered], cluster: Cluster) -> Iterator[ReportObject]:
+def _listed(objects: Iterable[Rendered], cluster: Cluster, folder: str) -> Iterator[ReportObject]:
     """The objects, those that differ by their namespace alone in one line."""
     united: dict[tuple[str, str, str, str, str], list[str]] = defaultdict(list)
     for rendered in objects:
         key, provenance = rendered.identity, rendered.provenance
-        location = location_of(rendered, cluster)
+        location = moved(folder, location_of(rendered, cluster))
         rule = provenance.rule if provenance.rule.startswith("R-") else ""
         line = (key.kind, key.name, str(location) if location is not None else "", provenance.stage, rule)
         united[line].append(key.namespace)
