@@ -253,6 +253,103 @@ def bomb(compression: str, size: int = 2 * 1024**3) -> bytes:
     return gzip.compress(head, mtime=0) + packed_block.getvalue() * (size >> 26)
 
 
+def header(name: str, content: bytes = b"", **fields: bytes | str) -> bytes:
+    """A member with raw fields of its header, whatever Python would write: magic, prefix, trailer, type."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    raw = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+    for field, value in fields.items():
+        start, end = {"type": (156, 157), "magic": (257, 265), "prefix": (345, 500), "trailer": (508, 512)}[field]
+        data = value.encode() if isinstance(value, str) else value
+        raw[start:end] = data.ljust(end - start, b"\0")
+    raw[148:156] = b" " * 8
+    raw[148:156] = b"%06o\0 " % sum(raw)
+    return bytes(raw) + content + bytes(-len(content) % 512)
+
+
+def records(kind: str, **fields: str) -> bytes:
+    """An extended header: of the next file ("x") or of all that follow ("g")."""
+    lines = b""
+    for field, value in fields.items():
+        line = f" {field}={value}\n"
+        size = len(line) + 1
+        while len(f"{size}{line}") != size:
+            size = len(f"{size}{line}")
+        lines += f"{size}{line}".encode()
+    return header("PaxHeader", lines, type=kind)
+
+
+def long_name(name: str) -> bytes:
+    return header("././@LongLink", name.encode() + b"\0", type="L", magic=b"ustar  \0")
+
+
+def with_raw(*parts: bytes) -> Callable[[Path], Image]:
+    """The image of a catalog with raw members before the others."""
+    return lambda catalog: image([packed(b"".join(parts) + tar(*folder_files(catalog, "configs/")))], CATALOG_LABELS)
+
+
+_EVIL = header("configs/evil.yaml", b"{}")
+
+# Archives of which Python reads other names than the container runtimes of clusters, which are in Go.
+TWO_READINGS: Mapping[str, Callable[[Path], Image]] = {
+    "a name for all that follow": with_raw(records("g", path="readme"), _EVIL),
+    "a size for all that follow": with_raw(records("g", size="0"), _EVIL),
+    "a name for all, and none for the next": with_raw(records("g", path="readme"), records("x", mtime="1"), _EVIL),
+    "a prefix without a format": with_raw(header("configs/evil.yaml", b"{}", magic=b"", prefix="usr")),
+    "a prefix in a format of GNU": with_raw(header("configs/evil.yaml", b"{}", magic=b"ustar  \0", prefix="usr")),
+    "a prefix of star": with_raw(header("configs/evil.yaml", b"{}", prefix="usr", trailer=b"tar\0")),
+    "two names": with_raw(records("x", path="readme"), records("x", path="configs/evil.yaml"), _EVIL),
+    "a long name within another header": with_raw(records("x", path="readme"), long_name("configs/evil.yaml"), _EVIL),
+    "another header within a long name": with_raw(long_name("configs/evil.yaml"), records("x", path="readme"), _EVIL),
+    "two long names": with_raw(long_name("readme"), long_name("configs/evil.yaml"), _EVIL),
+    "an empty name": with_raw(records("x", path=""), _EVIL),
+    "a header of Solaris": with_raw(records("X", path="readme"), _EVIL),
+    "a name of a sparse file": with_raw(records("x", **{"GNU.sparse.name": "readme"}), _EVIL),
+    "a header for all between two": with_raw(records("x", path="readme"), records("g", comment="x"), _EVIL),
+    "a link into the content": in_catalog(member("a", type=b"2", linkname="configs"), ("a/evil.yaml", "{}")),
+    "links into the content": in_catalog(
+        member("a", type=b"2", linkname="b/c"), member("b/c", type=b"2", linkname="/configs"), ("a/evil.yaml", "{}")
+    ),
+    "a link to what holds the content": in_catalog(member("a", type=b"2", linkname="."), ("a/configs/evil.yaml", "{}")),
+    "a whiteout by a link": in_catalog(member("a", type=b"2", linkname="x/../configs"), ("a/.wh.catalog.yaml", "")),
+    "a link within the content": in_catalog(member("configs/a", type=b"2", linkname="../b"), ("configs/a/x.yaml", "")),
+    "a link of a layer below": lambda catalog: image(
+        [packed(tar(member("a", type=b"2", linkname="/configs"), *folder_files(catalog, "configs/"))),
+         packed(tar(("a/evil.yaml", "{}")))], CATALOG_LABELS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWO_READINGS)
+def test_an_archive_with_two_readings_is_refused(name: str, workspace: Path, catalog: Path) -> None:
+    check_refused(workspace, TWO_READINGS[name](catalog))
+
+
+ONE_READING: Mapping[str, Callable[[Path], Image]] = {
+    "a comment for all": with_raw(records("g", comment="0123"), header("readme", b"x")),
+    "a long name and a long link": with_raw(
+        long_name("readme"), header("././@LongLink", b"x\0", type="K", magic=b"ustar  \0"), header("r", type="2")
+    ),
+    "a name of its own": with_raw(records("x", path="readme", mtime="1"), header("r", b"x")),
+    "a prefix of the name": with_raw(header("readme", b"x", prefix="usr/share")),
+    "links of the system": in_catalog(
+        member("usr/lib", type=tarfile.DIRTYPE), member("lib", type=b"2", linkname="usr/lib"), ("lib/x.so", "x"),
+        member("bin", type=b"2", linkname="/usr/bin"), ("bin/sh", "x"), member("loop", type=b"2", linkname="loop"),
+        ("loop/x", "x"),
+    ),
+    "a link that a folder replaces": in_catalog(
+        member("a", type=b"2", linkname="configs"), member("a", type=tarfile.DIRTYPE), ("a/x.yaml", "x")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_READING)
+def test_an_archive_with_one_reading_is_not(name: str, workspace: Path, catalog: Path) -> None:
+    with serving(ONE_READING[name](catalog)) as (host, _):
+        code, said = vendored(workspace, host)
+    assert code == 0, said
+
+
 ARCHIVES: Mapping[str, Callable[[Path], Image]] = {
     "a path that climbs": in_catalog(("configs/../../../climbed.yaml", "x")),
     "a link that leads out": in_catalog(member("configs/x.yaml", type=b"2", linkname="/etc/passwd")),

@@ -116,7 +116,7 @@ class Tree:
     """The wanted files of an image as the layers so far give them.
 
     `wanted` are the folders with the content ("" for the whole image), as paths in the image; `spool` is the folder for
-    contents. `image` is for messages.
+    contents. `image` is for messages. `links` are the symbolic links anywhere in the image.
     """
 
     image: str
@@ -124,6 +124,7 @@ class Tree:
     spool: Path
     limits: LayerLimits
     held: dict[str, Held] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
     spooled: int = 0
     size: int = 0
 
@@ -186,6 +187,8 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
     try:
         with blob.open("rb") as packed, _decompress(packed) as stream:
             for name, member, content in _members(_Unpacked(stream, tree), tree):
+                _check_place(tree, name)
+                _keep_link(tree, name, member)
                 parent, _, base = name.rpartition("/")
                 if base == OPAQUE:
                     emptied.append(parent)
@@ -229,10 +232,12 @@ def _decompress(packed: IO[bytes]) -> Any:
 
 def _members(stream: _Unpacked, tree: Tree) -> Iterator[tuple[str, tarfile.TarInfo, IO[bytes] | None]]:
     """The members of an archive: path in the image, header, and for regular files their content."""
-    with tarfile.open(fileobj=stream, mode="r:", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+    header = _strict_header()
+    with tarfile.open(fileobj=stream, mode="r:", tarinfo=header) as archive:  # type: ignore[call-overload]
         count = 0
         while (member := archive.next()) is not None:
             archive.members = []  # it would remember all of them
+            _check_extensions(archive, member)
             count += 1
             if count > tree.limits.members:
                 raise tree.too_much("the number of files in a layer", f"{tree.limits.members:,}")
@@ -242,6 +247,89 @@ def _members(stream: _Unpacked, tree: Tree) -> Iterator[tuple[str, tarfile.TarIn
     # tarfile takes a header that it can't read for the end, but an archive ends in zeros.
     if stream.last.strip(b"\0"):
         raise tarfile.ReadError("a header in it is broken")
+
+
+_EXTENSIONS = (tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_USTAR, _STAR = b"ustar\0", b"tar\0"
+
+
+def _strict_header() -> type[tarfile.TarInfo]:
+    """Make a reader of headers that refuses those of which Go's archive/tar reads another name or size.
+
+    The container runtimes of clusters are in Go: otherwise a layer could show olmc other files than a cluster has.
+    """
+    before: list[bytes] = []
+
+    # Releases of Python from 2026 on read headers by a method with one more parameter.
+    reading = "_frombuf" if hasattr(tarfile.TarInfo, "_frombuf") else "frombuf"
+
+    class Header(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, *more: Any, **options: Any) -> Header:
+            header: Header = getattr(super(), reading)(buf, *more, **options)
+            # Only one format has a prefix of the name; Python reads it in each.
+            if buf[345] and (buf[257:263] != _USTAR or buf[508:512] == _STAR):
+                raise tarfile.ReadError("the format of a header has no prefix, and there is one")
+            is_long = header.type != tarfile.XHDTYPE and tarfile.XHDTYPE not in before
+            is_ambiguous = bool(before) and not (is_long and header.type not in before)
+            if header.type == tarfile.SOLARIS_XHDTYPE or (header.type in _EXTENSIONS and is_ambiguous):
+                raise tarfile.ReadError("several headers name one file")
+            if header.type == tarfile.XGLTYPE and before:
+                raise tarfile.ReadError("a header for all files stands between those of one file")
+            if header.type in _EXTENSIONS:
+                before.append(header.type)
+            else:
+                before.clear()
+            return header
+
+    setattr(Header, reading, Header.__dict__["frombuf"])
+    return Header
+
+
+def _check_extensions(archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+    """Refuse fields of extended headers that Go ignores or reads in another way."""
+    if archive.pax_headers.keys() - {"comment"}:
+        raise tarfile.ReadError("a header for all files that follow has more than a comment")
+    for name, value in member.pax_headers.items():
+        if name.startswith("GNU.sparse.") or (name in ("path", "linkpath", "size") and not value):
+            raise tarfile.ReadError(f"a header of a file has the field {name}, which programs read differently")
+
+
+_MOST_HOPS, _LONGEST_PATH = 40, 4_096
+
+
+def _check_place(tree: Tree, name: str) -> None:
+    """Refuse a member of the content whose folder is a link, or leads into the content by one: a cluster follows it."""
+    done: list[str] = []
+    waiting = name.split("/")[::-1]
+    hops = 0
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            del done[-1:]
+            continue
+        path = "/".join([*done, part])
+        target = tree.links.get(path) if waiting else None
+        if target is None:
+            done.append(part)
+            continue
+        hops += 1
+        if hops > _MOST_HOPS:
+            return  # no cluster can unpack it
+        done = [] if target.startswith("/") else done
+        waiting += [step for step in target.split("/")[::-1] if step not in ("", ".")]
+    place = "/".join(done)
+    if place != name and (tree.wants(name) or tree.wants(place) or tree.leads_to_wanted(place)):
+        raise tree.unsafe(name, f"a folder on its path is a link, so that it stands at {place}")
+
+
+def _keep_link(tree: Tree, name: str, member: tarfile.TarInfo) -> None:
+    if not member.issym():
+        tree.links.pop(name, None)
+    elif len(name) < _LONGEST_PATH and len(member.linkname) < _LONGEST_PATH:
+        tree.links[name] = member.linkname
+        if len(tree.links) > tree.limits.files:
+            raise tree.too_much("the number of links", f"{tree.limits.files:,}")
 
 
 def _name(tree: Tree, raw: str) -> str:
