@@ -18,8 +18,8 @@ from olmc.compiler.load.files import IGNORE_FILE, ScannedFolder, ignore_lines, s
 from olmc.compiler.load.gitops_files import ARGO_FOLDER, ARGO_GENERATES, objects_to_fill
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
-from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Reason
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.compiler.model.workspace import Bundle, Inputs, LeftObject, LeftOut, Reason
+from olmc.k8s.diagnostics import Diagnostic, RefusedObject, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.review.diff.crd_kinds import (
@@ -210,7 +210,8 @@ class Side(NamedTuple):
     `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse;
     `installing` is what the accounts that install them need to be allowed: rules, each with its namespace, ""
     for the whole cluster. `manifests` are the objects that the workspace has written, and not OLM; of a
-    rendering nobody knows which. `unfilled` are objects that none is before Flux fills in variables.
+    rendering nobody knows which. `unfilled` are objects that none is before Flux fills in variables. `refused` are
+    those that the API server refuses, None of a side that was not compiled.
     """
 
     name: str
@@ -229,6 +230,7 @@ class Side(NamedTuple):
     installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
     manifests: frozenset[ObjectKey] = frozenset()
     unfilled: tuple[KubernetesObject, ...] = ()
+    refused: tuple[LeftOut, ...] | None = None
 
     @property
     def home(self) -> str:
@@ -278,7 +280,16 @@ def compiled_side(name: str, compilation: SettledCompilation) -> Side:
     workspace, default = compilation.workspace, compilation.options.default_namespace
     written = {object_key(m.object) for m in workspace.manifests} if workspace is not None else set()
     placed = {key._replace(namespace=default or "") for key in written if not key.namespace}
-    return Side(name, objects, compilation.settled, manifests=frozenset(written | placed))
+    refused = tuple(_refused(compilation.diagnostics))
+    return Side(name, objects, compilation.settled, manifests=frozenset(written | placed), refused=refused)
+
+
+def _refused(diagnostics: Iterable[Diagnostic]) -> Iterator[LeftOut]:
+    """List the objects that the API server refuses, each with what is wrong with it."""
+    for each in diagnostics:
+        if isinstance(each.cause, RefusedObject) and each.location is not None:
+            left = LeftObject(ObjectKey("", each.cause.kind, "", each.cause.name), each.message)
+            yield LeftOut(each.location, Reason.REFUSED, (left,))
 
 
 def workspace_side(
@@ -523,10 +534,19 @@ def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
 
     No change of it goes without a word: whatever applies the whole directory applies this as well.
     """
-    before, after = _piles(old.left_out), _piles(new.left_out)
+    is_known = old.refused is not None and new.refused is not None
+    before, after = (_piles((*side.left_out, *(_refused_besides(side) if is_known else ()))) for side in (old, new))
     for place, reason in sorted(before.keys() | after.keys()):
         was, now = (piles.get((place, reason), _Pile({}, {})) for piles in (before, after))
         yield from _pile_changes(_file(place), reason, was, now)
+
+
+def _refused_besides(side: Side) -> Iterator[LeftOut]:
+    """List the refused objects of a side without those that it leaves out anyway, which have their groups there."""
+    named = {(obj.identity.kind, obj.identity.name) for left in side.left_out for obj in left.objects}
+    for left in side.refused or ():
+        if all((obj.identity.kind, obj.identity.name) not in named for obj in left.objects):
+            yield left
 
 
 def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:

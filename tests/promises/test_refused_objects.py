@@ -1,0 +1,61 @@
+"""An object that the API server refuses is a risk where it is new: whoever applies it fails, or knows better."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from running import PROJECT, run_here
+
+_ROLE = "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}"
+_REFUSED = {
+    "a name": "{apiVersion: v1, kind: ConfigMap, metadata: {name: BAD_name, namespace: default}}",
+    "a namespace": "{apiVersion: v1, kind: Namespace, metadata: {name: BAD_}}",
+    "a type": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: x}\n"
+    f"{_ROLE}\nsubjects: [{{kind: User, name: evil, namespace: 5}}]",
+    "a label": "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default, labels: {a: 5}}}",
+}
+_COMMANDS = (("diff", "v", "w"), ("plan", "w", "--from", "v"))
+
+
+def _sides(folder: Path, fixture: str) -> tuple[Path, Path]:
+    for side in ("v", "w"):
+        shutil.copytree(PROJECT / "fixtures" / fixture, folder / side)
+    return folder / "v", folder / "w"
+
+
+@pytest.mark.parametrize("command", _COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("what", _REFUSED)
+def test_a_new_refused_object_is_a_risk(what: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    old, new = _sides(tmp_path, "own-namespace")
+    (new / "x.yaml").write_text(_REFUSED[what])
+    done = run_here([*command, "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "which the API server refuses" in done.output
+    (old / "x.yaml").write_text(_REFUSED[what])
+    assert run_here([*command, "--fail-on", "any"], tmp_path).code == 0
+
+
+@pytest.mark.parametrize("place", ["infrastructure/lighthouse", "operators/base"])
+def test_a_plan_of_a_repository_reports_it(place: str, tmp_path: Path) -> None:
+    """Read as a file, or built by a kustomization."""
+    old, new = _sides(tmp_path, "repos/flux")
+    assert "x.yaml" not in run_here(["plan", "w", "--from", "v"], tmp_path).output
+    for side, refused in ((old, False), (new, True)):
+        (side / place / "x.yaml").write_text(_REFUSED["a name"] if refused else "{}")
+        kustomization = side / place / "kustomization.yaml"
+        if kustomization.is_file() and refused:
+            kustomization.write_text(kustomization.read_text().replace("resources:", "resources:\n- x.yaml"))
+    done = run_here(["plan", "w", "--from", "v", "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "ConfigMap" in done.output and "which the API server refuses" in done.output
+
+
+def test_an_object_that_is_refused_from_now_on_is_a_risk(tmp_path: Path) -> None:
+    old, new = _sides(tmp_path, "own-namespace")
+    (old / "x.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: n}, data: {a: b}}")
+    (new / "x.yaml").write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: n}, data: [b]}")
+    done = run_here(["plan", "w", "--from", "v", "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "which the API server refuses" in done.output
