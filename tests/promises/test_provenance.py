@@ -99,6 +99,23 @@ def test_what_was_changed_is_named(rendered: Path, act: str, named: str) -> None
     assert olmc("verify rendered --output-only").exit_code == int("rendered/" in act)
 
 
+@pytest.mark.parametrize("where", ["outside", "beside", "a folder"])
+def test_a_link_is_not_what_was_stated(where: str, rendered: Path) -> None:
+    """Its target may change after it was looked at, and whoever applies the output reads another file."""
+    output = rendered / "rendered"
+    file = next(path for path in sorted(output.rglob("*.yaml")))
+    target = (output if where == "beside" else rendered) / "moved.yaml"
+    file.rename(target)
+    if where == "a folder":
+        target.rename(file)
+        target.mkdir()
+    link = output / "folder" if where == "a folder" else file
+    link.symlink_to(target)
+    done = olmc("verify rendered")
+    assert done.exit_code == 1
+    assert f"rendered/{link.relative_to(output).as_posix()} is not as stated" in done.output
+
+
 def test_rendering_again_finds_what_digests_do_not(rendered: Path) -> None:
     """A file that came later, and an output with a statement of its own that these inputs never gave."""
     Path("w/later.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: later}\n")

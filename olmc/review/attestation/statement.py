@@ -140,11 +140,14 @@ def inputs_below(roots: Mapping[str, Path], files: Mapping[str, Path], left_out:
 
 
 def outputs_in(path: Path) -> dict[str, str]:
-    """The digests of the files in a folder, at any depth, or of a file, which has the name ""; raises OSError."""
+    """The digests of the files in a folder, at any depth, or of a file, which has the name ""; raises OSError.
+
+    A link has the digest "": olmc writes none, and its target may change after it was looked at.
+    """
     if not path.is_dir():
         return {"": file_digest(path)}
     paths = (one for one in sorted(path.rglob("*")) if one.is_symlink() or not one.is_dir())
-    return {one.relative_to(path).as_posix(): file_digest(one) for one in paths}
+    return {one.relative_to(path).as_posix(): "" if one.is_symlink() else file_digest(one) for one in paths}
 
 
 def deviations(stated: Mapping[str, str], present: Mapping[str, str]) -> list[Deviation]:
