@@ -25,7 +25,7 @@ BASE: Files = {
     "olmc.yaml": "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {}\n",
     "base.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n",
 }
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: harbour}\ndata: {a: b}\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sand, namespace: harbour}\ndata: {a: b}\n"
 BINDING = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -83,7 +83,7 @@ class Attack:
         self.both, self.change, self.said = both, change, said
 
 
-FLUX_CM = {"values.yaml": CONFIG_MAP.replace("NAME", "pier")}
+FLUX_CM = {"values.yaml": CONFIG_MAP.replace("sand", "pier")}
 PROJECT: Files = {
     "PROJECT": "layout: [go.kubebuilder.io/v4]\nprojectName: quay\n",
     "bundle/manifests/quay.clusterserviceversion.yaml": """\
@@ -220,9 +220,9 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack(
             {
                 "sets.yaml": application_set(generators),
-                "map.yaml": CONFIG_MAP.replace("NAME", "pl").replace("harbour", "argocd"),
+                "map.yaml": CONFIG_MAP.replace("sand", "pl").replace("harbour", "argocd"),
             },
-            {"map.yaml": CONFIG_MAP.replace("NAME", "pl").replace("harbour", "argocd").replace("a: b", "a: c")},
+            {"map.yaml": CONFIG_MAP.replace("sand", "pl").replace("harbour", "argocd").replace("a: b", "a: c")},
             "ConfigMap/argocd/pl: ~ Argo CD takes",
         )
         for generators in (
@@ -774,7 +774,7 @@ def test_what_a_link_leads_to_counts(link: str, repository: Path) -> None:
     target, further = _LINKS[link]
     there = os.path.normpath(f"clusters/prod/{target}")
     content = (Path(there).parent / further).as_posix() if further else there
-    write(repository, {content: CONFIG_MAP.replace("NAME", "a")})
+    write(repository, {content: CONFIG_MAP.replace("sand", "a")})
     (repository / "clusters/prod/x.yaml").symlink_to(target)
     if further:
         (repository / there).symlink_to(further)
