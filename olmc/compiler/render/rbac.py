@@ -339,7 +339,16 @@ def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendere
             continue
         for source in sources:
             obj = _copy_to_tenant(source.object, csv, target, context.profile)
-            yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+            existing = context.cluster.objects.get(object_key(obj))
+            if existing is None:
+                yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+            # Of what is there OLM writes the rules of its own Roles alone (observed-91).
+            elif obj["kind"] == "Role" and _is_tenant_role(existing.object, csv, target, context.profile):
+                yield existing._replace(object={**existing.object, "rules": mappings(obj.get("rules"))})
+
+
+def _is_tenant_role(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> bool:
+    return owner_labels(profile, csv.name, target).items() <= labels_of(obj).items()
 
 
 def _copy_to_tenant(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
@@ -481,10 +490,10 @@ PASSES: tuple[Pass, ...] = (
     webhooks,
     catalog_servers,
     provided_apis,
+    tenant_rbac,
     stored_objects,
     catalog_accounts,
     lifted_rbac,
-    tenant_rbac,
     conditions,
     copied_csvs,
     copied_csv_configmaps,
