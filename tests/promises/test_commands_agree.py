@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from test_invariants import FIXTURES, WORKSPACES, deletes
+from test_invariants import FIXTURES, WORKSPACES, compiling_once, deletes
 from tiers import marked_slow
 
 from olmc.cli.main import main
+from olmc.compiler import api
 
 Row = Mapping[str, Any]
 # A bundle is no cluster, and has no catalogs.
@@ -33,6 +34,14 @@ FEW = {
     ("upgrade-held-back", "why"), ("approval-changed", "resolve"), ("manual-approval", "graph"),
     ("operator-v2alpha1", "plan"), ("unsupported-mode", "report"),
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_once() -> Iterator[None]:
+    """All commands for a workspace that ask for the same compilation get the same one; none may change it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(api, "compile", compiling_once(api.compile, 8))
+        yield
 
 
 def run(*command: str) -> Any:
@@ -59,11 +68,21 @@ def is_said(text: str, lines: Iterable[str]) -> bool:
     return any(core in line or line in core for line in lines)
 
 
+@functools.cache
+def rows_of_fleet(*paths: str) -> dict[str, list[Row]]:
+    """The operators of each cluster of a fleet; none may change them. A worker starts for all of them."""
+    outcomes = run("fleet", "status", *paths, "--jobs", "1")["outcomes"]
+    # Their names are paths in the repository.
+    return {
+        str(FIXTURES.parent / cluster): outcome["operators"] for outcome in outcomes for cluster in outcome["clusters"]
+    }
+
+
 def of_fleet(rows: list[Row], path: str, cluster: tuple[str, ...]) -> Iterator[str]:
     if cluster:
         return  # a fleet is of clusters
-    outcomes = run("fleet", "status", path)["outcomes"]
-    found = [row for outcome in outcomes for row in outcome["operators"]]
+    others = [str(FIXTURES / name) for name in (*ALONE, *EXTENSIONS) if (name, "fleet") not in FEW]
+    found = rows_of_fleet(*others)[path] if path in others else rows_of_fleet(path)[path]
     yield from (f"{mine} instead of {row}" for row, mine in zip(rows, found, strict=True) if row != mine)
 
 

@@ -7,7 +7,7 @@ and a plan has nothing to report. No rendering has two objects with one key, or 
 from __future__ import annotations
 
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,15 +100,15 @@ def differences(before: dict[ObjectKey, Any], after: dict[ObjectKey, Any]) -> It
                 yield f"{key}: {', '.join(others)}"
 
 
-def compiling_once() -> Callable[[CompileRequest], Compilation]:
-    """Return a `compile` that takes no request twice.
+def compiling_once(compile: Callable[..., Compilation], most: int) -> Callable[..., Compilation]:
+    """Return a `compile` that does none of the last requests twice.
 
     Where a workspace has neither an olmc.yaml nor an .olmcignore, options that no file may override, a tree that was
     scanned before and an empty narrowing change nothing.
     """
-    known: list[tuple[CompileRequest, Compilation]] = []
+    known: deque[tuple[CompileRequest, Compilation]] = deque(maxlen=most)
 
-    def compile_once(request: CompileRequest) -> Compilation:
+    def compile_once(request: CompileRequest, *targets: Any) -> Compilation:
         plain = request._replace(tree=None)
         decides = any((request.root / name).exists() for name in (CONFIG_FILE, IGNORE_FILE))
         if not decides and plain.narrowing in (None, Narrowing(())):
@@ -116,7 +116,7 @@ def compiling_once() -> Callable[[CompileRequest], Compilation]:
         for earlier, made in known:
             if earlier == plain:
                 return made
-        known.append((plain, compile(request)))
+        known.append((plain, compile(request, *targets)))
         return known[-1][1]
 
     return compile_once
@@ -125,7 +125,7 @@ def compiling_once() -> Callable[[CompileRequest], Compilation]:
 def unrest(root: Path, fields: dict[str, Any]) -> list[str]:
     """Return what a workspace changes in the cluster that it has made, [] for one that does not compile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "compile", once := compiling_once())
+        patch.setattr(engine, "compile", once := compiling_once(compile, 100))
         return _unrest(root, fields, once)
 
 
