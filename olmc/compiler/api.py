@@ -33,9 +33,9 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source
+from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import Manifest, Rendered, object_key
+from olmc.k8s.objects import Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml import locate
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
                 report.add(finding)
         request.stage("settle")
         if not report.failed:
+            workspace = _without_refused(workspace, options, report, targets)
             live, begun, settled = _settle_workspace(workspace, options, report, targets)
         bundles = workspace.bundles
     request.stage("render")
@@ -259,10 +260,21 @@ def compile_workspace(
     workspace: Workspace, options: Options, report: Report, targets: Sequence[Target] = ()
 ) -> Compilation:
     """Compile a workspace that was read already; what was found before is in `report`."""
-    live, begun, settled = (
-        (None, None, None) if report.failed else _settle_workspace(workspace, options, report, targets)
-    )
+    live, begun, settled = None, None, None
+    if not report.failed:
+        workspace = _without_refused(workspace, options, report, targets)
+        live, begun, settled = _settle_workspace(workspace, options, report, targets)
     return _compilation(workspace, live, workspace.bundles, begun, settled, options, report, targets)
+
+
+def _without_refused(workspace: Workspace, options: Options, report: Report, targets: Sequence[Target]) -> Workspace:
+    """Return the workspace with the objects of its files that the API server refuses, and without them as manifests."""
+    from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
+
+    causes = (finding.cause for finding in report.found if isinstance(finding.cause, RefusedObject))
+    keys = frozenset(ObjectKey(cause.group, cause.kind, cause.namespace, cause.name) for cause in causes)
+    added = frozenset((api, kind) for target in targets for api, kinds in target.kinds.items() for kind in kinds)
+    return check_spelling(workspace._replace(refused=keys) if keys else workspace, options, report, added)
 
 
 def _settle_workspace(
@@ -271,10 +283,7 @@ def _settle_workspace(
     """Return the workspace with all that its cluster holds, the value that a target began with, and the cluster at
     rest."""
     from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
-    from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
-    added = frozenset((api, kind) for target in targets for api, kinds in target.kinds.items() for kind in kinds)
-    check_spelling(workspace, options, report, added)
     if options.state is not None:
         from olmc.compiler.transition.deletion import successor_workspace  # most compilations are of a fresh cluster
 
@@ -322,7 +331,8 @@ def _compilation(
     lock = (lock or Lock({}))._replace(extensions=locked) if locked else lock
     diagnose(settled, bundles, options, report)
     further = tuple(each for stage in stages for each in stage.further)
-    if options.purpose == "review" and workspace is not None:
+    # A cluster that is known keeps what it has instead of what is refused.
+    if options.purpose == "review" and workspace is not None and options.state is None:
         from olmc.compiler.render.components import refused_objects  # few compilations refuse an object
 
         further = (*further, refused_objects(workspace.inputs))

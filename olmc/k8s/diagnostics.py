@@ -132,6 +132,8 @@ class RefusedObject(NamedTuple):
     source: Source | None = None
     keys: tuple[str | int, ...] = ()
     problem: str = ""
+    group: str = ""
+    namespace: str = ""
 
 
 class UnservedKind(NamedTuple):

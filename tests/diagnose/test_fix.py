@@ -246,6 +246,26 @@ def test_a_misspelt_catalog(workspace: Path) -> None:
     assert phases(workspace) == ["Succeeded"]
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "cure"),
+    [
+        ("kind: OperatorGroup", "kind: OperatorGrop", "Set kind: OperatorGroup in "),
+        ("kind: Subscription", "kind: subscription", "Set kind: Subscription in "),
+        ("operators.coreos.com/v1\nkind: OperatorGroup", "operators.coreos.com/v1alpha1\nkind: OperatorGroup",
+         "Set apiVersion: operators.coreos.com/"),
+    ],
+    ids=["group", "subscription", "version"],
+)  # fmt: skip
+def test_a_misspelt_kind_is_corrected(workspace: Path, right: str, wrong: str, cure: str) -> None:
+    """A group in the place of the misspelt one would be the second one as soon as the kind is right."""
+    changed(workspace, right, wrong)
+    files = sorted(workspace.rglob("*"))
+    result = fix(workspace)
+    assert (result.exit_code, cure in result.output) == (0, True), result.output
+    assert sorted(workspace.rglob("*")) == files
+    assert phases(workspace) == ["Succeeded"]
+
+
 def test_a_refused_group_gets_no_second_one_beside_it(workspace: Path) -> None:
     changed(workspace, "  - harbour\n", "  - harbour\n  - harbour\n")
     result = fix(workspace)

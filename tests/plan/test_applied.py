@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
@@ -32,3 +34,38 @@ def test_what_olm_leaves_out_of_a_group_is_no_change(project: Path, tmp_path: Pa
     plan = json.loads(result.stdout)
     assert plan["operators"][0]["phase"] == "Succeeded"
     assert plan["applied"] == []
+
+
+SUBSCRIPTION = "kind: Subscription\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (SUBSCRIPTION, "kind: Subscripton\n"),
+        ("apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n",
+         "apiVersion: operators.coreos.com/v1\nkind: Subscription\n"),
+        ("  channel: ", "  channel: [1]\n  startingCSV: "),
+    ],
+    ids=["kind", "apiVersion", "field"],
+)  # fmt: skip
+def test_what_the_api_server_refuses_stays(project: Path, tmp_path: Path, right: str, wrong: str) -> None:
+    """A Subscription whose new manifest is refused is not pruned, and its operator needs no removal."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder in (before, after):
+        shutil.copytree(project / "fixtures/transitions/subscription-removed/before", folder)
+    text = (after / "operators.yaml").read_text(encoding="utf-8")
+    assert right in text
+    (after / "operators.yaml").write_text(text.replace(right, wrong), encoding="utf-8")
+
+    def planned(begin: Path) -> tuple[int, Any]:
+        result = CliRunner().invoke(main, ["plan", str(after), "--from", str(begin), "-o", "json"])
+        return result.exit_code, json.loads(result.stdout)
+
+    code, plan = planned(before)
+    assert code == 1
+    assert [(change["action"], change["object"]["kind"]) for change in plan["applied"]] == [("refuse", "Subscription")]
+    assert plan["difference"]["changes"] == []
+    assert not any(task["command"] for task in plan["tasks"])
+    # What was refused before as well is no news.
+    assert planned(after)[1]["applied"] == []

@@ -232,7 +232,8 @@ def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: 
     """That the API server refuses an object, because of a `problem` in its field `where`."""
     kind, name = obj["kind"], obj["metadata"]["name"]
     finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
-    return finding.caused_by(RefusedObject(kind, name))
+    key = object_key(obj)
+    return finding.caused_by(RefusedObject(kind, name, group=key.group, namespace=key.namespace))
 
 
 def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:

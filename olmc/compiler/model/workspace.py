@@ -280,6 +280,7 @@ class Workspace(NamedTuple):
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `without_csv`: the images of catalogs whose bundle holds no CSV.
+    `refused` are objects in its files that the API server refuses, so that no manifest is one of them.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
     are not finished have unpacked, by image.
@@ -308,6 +309,7 @@ class Workspace(NamedTuple):
     has_idle_bundles: bool = False
     of_policies: frozenset[ObjectKey] = frozenset()
     removals: tuple[PolicyRemoval, ...] = ()
+    refused: frozenset[ObjectKey] = frozenset()
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:
@@ -364,7 +366,8 @@ class ClusterState(NamedTuple):
     None where nobody knows. `documents` is what its files hold, by path and text, so that
     what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
     `is_whole`: a compilation made it, so that an object that it lacks does not exist. `of_policies` are objects that
-    policies put there: they stay without the policy, and while it only informs.
+    policies put there: they stay without the policy, and while it only informs. `refused` are objects that the API
+    server refused while the repository was applied.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -376,6 +379,7 @@ class ClusterState(NamedTuple):
     unpacked: Mapping[str, Bundle] = MappingProxyType({})
     is_whole: bool = False
     of_policies: frozenset[ObjectKey] = frozenset()
+    refused: frozenset[ObjectKey] = frozenset()
 
     @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:

@@ -14,7 +14,7 @@ from olmc.compiler.load.json_schema import Keys, unlisted
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.model.workspace import Reason, Unused, Workspace
 from olmc.compiler.olm.naming import unknown_config
 from olmc.compiler.olm.profiles.data import is_of_documents, olm_in_texts, profile_of
 from olmc.compiler.rules.findings import workspace as rules
@@ -241,21 +241,32 @@ _FURTHER = (
 
 def check_spelling(
     workspace: Workspace, options: Options, report: Report, added: Set[tuple[str, str]] = frozenset()
-) -> None:
+) -> Workspace:
     """Report kinds that are none, fields of OLM's objects that are dropped, and approvals that mean something else.
 
-    `added`: the kinds of OLM's group that other targets add, each with its apiVersion.
+    Return the workspace without the manifests that the API server refuses because OLM does not have their kind. `added`
+    are the kinds of OLM's group that other targets add, each with its apiVersion.
     """
     profile = profile_of(options.olm_version)
+    refused: list[Manifest] = []
     for manifest in workspace.manifests:
         unknown = _unknown_kind(manifest, workspace, profile, options, added)
         api = gvk_of(manifest.object)
         # Of a kind that is none, no field is right: one message is enough.
         if unknown is not None:
             report.add(unknown)
+            refused += [manifest] if unknown.code == rules.NO_SUCH_KIND.code else []
         elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
             for diagnostic in (*_fields(manifest, profile, report), *_approval(manifest)):
                 report.add(diagnostic)
+    if not refused:
+        return workspace
+    keys = {object_key(manifest.object) for manifest in refused}
+    unused = (*workspace.inputs.unused, *(Unused(manifest, Reason.REFUSED) for manifest in refused))
+    kept = tuple(manifest for manifest in workspace.manifests if object_key(manifest.object) not in keys)
+    return workspace._replace(
+        manifests=kept, inputs=workspace.inputs._replace(unused=unused), refused=workspace.refused | keys
+    )
 
 
 def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Diagnostic]:

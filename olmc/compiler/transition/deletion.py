@@ -265,11 +265,27 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
     return ClusterState(objects, applied, tracked, of_policies=state.of_policies)
 
 
-def pruned(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[ObjectKey, ...]:
+def pruned(
+    state: ClusterState, manifests: Iterable[Manifest], refused: Iterable[ObjectKey] = ()
+) -> tuple[ObjectKey, ...]:
     """What the tool deletes: objects that it has applied before, and the repository no longer has. Those of policies
-    are not the tool's, and stay (R-OCM-3)."""
+    are not the tool's, and stay (R-OCM-3). So does an object whose new manifest the API server refuses."""
     kept = state.of_policies.union(object_key(manifest.object) for manifest in manifests)
+    kept = kept.union(filter(None, (kept_for(key, state.applied) for key in refused)))
     return tuple(key for key in state.applied if key in state.tracked - kept and key in state.objects)
+
+
+def kept_for(refused: ObjectKey, applied: Iterable[ObjectKey]) -> ObjectKey | None:
+    """Return the object that stays as it is because its new manifest is refused, None if there is none.
+
+    It has the name and the kind of the refused one; a kind that does not exist is a misspelt one. A manifest without
+    a namespace may be in any.
+    """
+    group, _, namespace, name = refused
+    beside = {
+        key.kind: key for key in applied if (key.group, key.name) == (group, name) and namespace in ("", key.namespace)
+    }
+    return beside.get(refused.kind) or beside.get(closest(refused.kind, beside))
 
 
 def removed_by_policies(
@@ -428,7 +444,7 @@ def successor_workspace(state: ClusterState, workspace: Workspace, options: Opti
         moved = handovers(state, workspace.manifests)
         state = handed_over(state, moved, workspace.manifests, profile) if moved else state
     applied = apply(state, workspace.manifests)
-    gone = pruned(applied, workspace.manifests) if options.prune else ()
+    gone = pruned(applied, workspace.manifests, workspace.refused) if options.prune else ()
     gone = (*gone, *removed_by_policies(applied, workspace.manifests, workspace.removals))
     objects = delete(applied.objects, gone, profile)
     by_hand = [key for text in options.delete for key in named(text, objects)]

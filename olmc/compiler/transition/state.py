@@ -55,7 +55,7 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, workspace: Workspace
     unpacked = {image: bundle for plan in cluster.plans.values() for image, bundle in unpacked_by(plan, workspace)}
     return ClusterState(
         with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents, unpacked=unpacked,
-        is_whole=True, of_policies=workspace.of_policies,
+        is_whole=True, of_policies=workspace.of_policies, refused=workspace.refused,
     )  # fmt: skip
 
 

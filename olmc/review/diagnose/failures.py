@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator
 
 from olmc.compiler.model.cluster import CsvState, NamespacedName, Subscription
 from olmc.compiler.model.operators import OperatorGroup
+from olmc.compiler.model.workspace import Reason
 from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.reconcile.diagnose import group_way_out, place_of, several_groups, supported_modes
 from olmc.compiler.reconcile.unresolved import unread_csv
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.compiler.rules.findings.catalogs import BAD_BLOB
-from olmc.k8s.diagnostics import POSSIBLE, RefusedObject, close_matches
+from olmc.compiler.rules.findings.workspace import NO_SUCH_KIND
+from olmc.k8s.diagnostics import POSSIBLE, Misspelling, RefusedObject, close_matches
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, name_of, namespace_of, spec_of
-from olmc.k8s.yaml import at, dump_one
+from olmc.k8s.yaml import at, dump_one, locate
 from olmc.k8s.yaml.edit import value_of
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import (
@@ -101,6 +103,27 @@ def refused_objects(scene: Scene) -> Iterator[Diagnosis]:
         complaint = Complaint(cause.source, cause.keys, cause.problem)
         candidates = [*repairs(complaint), *_unlike_schema(complaint)]
         yield Diagnosis(finding, _waiting_for(scene, obj), "", tuple(candidates), is_told=True)
+
+
+def misspelt_kinds(scene: Scene) -> Iterator[Diagnosis]:
+    """Objects of a kind, or in a version, that OLM does not have, with the operators that wait for them."""
+    refused = {
+        locate(unused.manifest.source, (key,)): (unused.manifest, key)
+        for unused in scene.workspace.inputs.unused if unused.reason is Reason.REFUSED
+        for key in ("apiVersion", "kind")
+    }  # fmt: skip
+    for finding in scene.reported if refused else ():
+        cause = finding.cause
+        if finding.code != NO_SUCH_KIND.code or not isinstance(cause, Misspelling) or finding.location not in refused:
+            continue
+        manifest, key = refused[finding.location]
+        source = manifest.source
+        candidates = tuple(
+            RemedyCandidate(f"Set {key}: {meant} in {source.path}", (FieldEdit(source, (key,), meant),))
+            for meant in cause.meant
+        )
+        waiting = _waiting_for(scene, {**manifest.object, key: cause.meant[0]})
+        yield Diagnosis(finding, waiting, "", candidates, is_told=True)
 
 
 def _unlike_schema(complaint: Complaint) -> Iterator[RemedyCandidate]:
@@ -284,6 +307,6 @@ def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
 
 
 FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
-    unsuited_groups, refused_objects, unread_catalogs, idle_catalogs, missing_groups, second_groups, unread_texts,
-     misspelt_names, wrong_pins_of_extensions,
+    unsuited_groups, refused_objects, misspelt_kinds, unread_catalogs, idle_catalogs, missing_groups, second_groups,
+    unread_texts, misspelt_names, wrong_pins_of_extensions,
 )  # fmt: skip

@@ -208,9 +208,7 @@ def planned_for(
         approved = compiled_side(after.name, later)
         approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
         difference = with_approval(difference, compare(begun.side, approved))
-    applied = applied_changes(
-        begun.state, done.workspace.manifests, done.options, done.objects, done.workspace.removals
-    )
+    applied = applied_changes(begun.state, done.workspace, done.options, done.objects)
     removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
     found = diagnose(scene_of(done), removed)
     if path.remedies and not path.is_staged:
@@ -469,7 +467,7 @@ def joined_states(states: Sequence[NamedState]) -> NamedState:
     expected = git.state.objects if git is not held else held.state.expected
     state = ClusterState(
         held.state.objects, applied, git.state.tracked, expected, git.state.ignored, git.state.documents,
-        of_policies=git.state.of_policies,
+        of_policies=git.state.of_policies, refused=git.state.refused,
     )  # fmt: skip
     return NamedState(state, held.served)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from olmc.compiler.model.cluster import APPROVAL, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, PolicyRemoval
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Workspace
 from olmc.compiler.olm.facts import (
     csv_by_label,
     has_copy_label,
@@ -35,6 +35,7 @@ from olmc.compiler.transition.deletion import (
     handed_over,
     handovers,
     held_by_finalizers,
+    kept_for,
     named,
     pruned,
     removed_by_policies,
@@ -92,35 +93,36 @@ if TYPE_CHECKING:
 
 # What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
 
-Action = Literal["create", "change", "prune", "delete"]
+Action = Literal["create", "change", "refuse", "prune", "delete"]
 
 _NOISE = frozenset({LAST_APPLIED})
 _EXTENSIONS = EXTENSIONS_V1.partition("/")[0]
 
 
 class AppliedChange(NamedTuple):
-    """An object that is created, changed, pruned, or deleted by hand.
+    """An object that is created, changed, refused by the API server, pruned, or deleted by hand.
 
-    `deltas`: where a changed one differs. `along`: what goes with a deleted one.
+    `deltas`: where a changed one differs. `along`: what goes with a deleted one. `stays`: the cluster has a refused one
+    already, and keeps it as it is.
     """
 
     action: Action
     key: ObjectKey
     deltas: tuple[Delta, ...] = ()
     along: tuple[ObjectKey, ...] = ()
+    stays: bool = False
 
 
 def applied_changes(
-    state: ClusterState, manifests: Iterable[Manifest], options: Options, rendered: Iterable[Rendered] = (),
-    removals: Iterable[PolicyRemoval] = (),
-) -> tuple[AppliedChange, ...]:  # fmt: skip
-    """Return the changes of a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned,
-    deleted by hand (observed-37).
+    state: ClusterState, workspace: Workspace, options: Options, rendered: Iterable[Rendered] = ()
+) -> tuple[AppliedChange, ...]:
+    """Return the changes of a state before OLM goes on, in order: handed over to OLM v1 by hand, applied or refused,
+    pruned, deleted by hand (observed-37).
 
-    `rendered` are the objects that follow. An object of OLM in it lacks the fields that the API server does not know.
-    `removals` is what policies delete.
+    `workspace` is as its files have it. `rendered` are the objects that follow. An object of OLM in it lacks the fields
+    that the API server does not know.
     """
-    manifests = tuple(manifests)
+    manifests, removals = workspace.manifests, workspace.removals
     profile = profile_of(options.olm_version)
     changes: list[AppliedChange] = []
     moved = handovers(state, manifests) if options.prune else ()
@@ -132,9 +134,12 @@ def applied_changes(
     # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
     served = {one.identity: one.object for one in rendered if one.identity.group in (OLM_GROUP, _EXTENSIONS)}
     changes += _written(state, after.objects, manifests, served)
+    for key in sorted(workspace.refused - state.refused):
+        kept = kept_for(key, state.applied)
+        changes.append(AppliedChange("refuse", kept or key, stays=kept is not None))
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
-        actions += (("prune", key) for key in pruned(after, manifests))
+        actions += (("prune", key) for key in pruned(after, manifests, workspace.refused))
     actions += (("prune", key) for key in removed_by_policies(after, manifests, removals))
     actions += (("delete", key) for text in options.delete for key in named(text, after.objects))
     return (*changes, *_deleted(after.objects, actions, profile))

@@ -80,8 +80,10 @@ def drift_data(drift: Sequence[DriftedObject]) -> list[dict[str, Any]]:
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/plan.schema.json`."""
 
-_SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
-_WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
+_SIGNS: dict[Action, str] = {"create": "+", "change": "~", "refuse": "!", "prune": "-", "delete": "-"}
+_WORDS: dict[Action, str] = {
+    "create": "created", "change": "changed", "refuse": "refused", "prune": "pruned", "delete": "deleted by hand",
+}  # fmt: skip
 HEADINGS = ("What is applied", "What OLM does", "Result", "What is left to do")
 _NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
 _LINES = (10, 12, 30)
@@ -94,7 +96,7 @@ _ABOVE = f"see “{HEADINGS[1]}”"
 _MORE = regex(r" \(and \d+ more\)$")
 _WORD = regex(r"[\w.-]+")
 _REVIEW_WEIGHT = 8
-_APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
+_APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "refuse": 0, "change": 1, "create": 2}
 _OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
 """What goes first where a comment is too short: the highest rank."""
 
@@ -210,6 +212,7 @@ def _cut(lines: Sequence[str], most: int) -> list[str]:
 def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
     for change in applied:
         along = f", and with it {clean(counted(change.along))}" if change.along else ""
+        along += ", so it stays as it is" if change.stays else ""
         yield f"  {_SIGNS[change.action]} {clean(str(change.key))}: {_WORDS[change.action]}{along}{_delta_text(change)}"
 
 

@@ -72,7 +72,7 @@ REFUSED = Rule(
     Severity.FAILURE,
     "The API server would refuse this object",
     "{kind} {name} would be refused: {where}: {problem}",
-    "Correct the field; until then the object does not exist in the cluster.",
+    "Correct the field; until then the API server refuses the object.",
     "An object that the API server refuses is missing in the cluster, and olmc compiles the state without it.",
 )
 NO_BUNDLE_OBJECTS = Rule(
