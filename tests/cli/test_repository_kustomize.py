@@ -106,6 +106,6 @@ def test_what_a_new_subscription_installs_is_unknown_without_its_catalog(reposit
     kustomization = repository / "base/kustomization.yaml"
     kustomization.write_text(kustomization.read_text(encoding="utf-8").rstrip() + "\n- tea.yaml\n", encoding="utf-8")
     said = olmc("diff", "git:HEAD", "overlays/prod").stdout
-    assert "what it installs is unknown: catalog harbour is not vendored" in said
+    assert "what it installs is unknown: the workspace has no content of catalog harbour" in said
     assert "can't be resolved any more" not in said
     assert "[breaking]" not in said

@@ -200,8 +200,9 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
         from olmc.compiler.rules.findings import vendor as vendor_rules  # most workspaces know their catalogs
 
         names = ", ".join(str(name) for name, _ in subscriptions)
+        field = "sourceNamespace" if _namespaces_of(key.name, cluster) else "source"
         finding = vendor_rules.UNKNOWN_CATALOG.finding(
-            at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names,
+            at(subscriptions[0][1].source, "spec", field), catalog=key.name, namespace=key.namespace, names=names,
             hint=way_to_catalog(key, cluster),
         )  # fmt: skip
         yield finding._replace(severity=Severity.FAILURE) if _is_mistaken(key, cluster) else finding
@@ -231,13 +232,14 @@ def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
-    elsewhere = _namespaces_of(key.name, cluster)
-    question = (
-        f"There is one in {join_limited(elsewhere, 3)}." if elsewhere else did_you_mean(_alike(key.name, cluster))
-    )
-    return " ".join(
-        filter(None, (question, f"Add the CatalogSource and run `olmc vendor`, or fill catalogs/{key.name}/."))
-    )
+    elsewhere, alike = _namespaces_of(key.name, cluster), _alike(key.name, cluster)
+    if elsewhere:
+        there = f"There is one in {join_limited(elsewhere, 3)}. Correct spec.sourceNamespace of the Subscription."
+        return f"{there} If you mean another catalog, add its CatalogSource and run `olmc vendor`."
+    if alike:
+        there = f"{did_you_mean(alike)} Correct spec.source of the Subscription."
+        return f"{there} If you mean another catalog, add its CatalogSource and run `olmc vendor`."
+    return f"Add the CatalogSource and run `olmc vendor`, or fill catalogs/{key.name}/."
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:

@@ -199,7 +199,7 @@ _UNKNOWN = regex(
 @change_kind("ResolutionUnknown", ChangeGroup.VERSIONS, CHANGED)
 def resolution_unknown(catalog: str) -> Judgement:
     """A Subscription of which is not known what it installs, as the content of its catalog is not in the workspace."""
-    return RISK, ("what it installs is unknown: catalog ", shown(catalog), " is not vendored")
+    return RISK, ("what it installs is unknown: the workspace has no content of catalog ", shown(catalog))
 
 
 def unknown_catalog(failure: str) -> str:

@@ -266,8 +266,8 @@ def test_an_unknown_catalog_is_named(command: list[str], code: int, tmp_path: Pa
     [
         (0, "redhat-operators", "openshift-marketplace", "Run `olmc init workspace --openshift RELEASE`, which"),
         (0, "operatorhubio-catalog", "olm", "Run `olmc init workspace --operatorhub`, which notes in olmc.yaml"),
-        (1, "fleet-operator", "marketplace", "Did you mean fleet-operators? Add the CatalogSource and run"),
-        (1, "fleet-operators", "olm", "There is one in marketplace. Add the CatalogSource and run `olmc vendor`"),
+        (1, "fleet-operator", "marketplace", "Did you mean fleet-operators? Correct spec.source of the Subscription."),
+        (1, "fleet-operators", "olm", "There is one in marketplace. Correct spec.sourceNamespace of the Subscription."),
     ],
 )
 def test_an_unknown_catalog_is_one_finding_with_the_way_out(
