@@ -22,7 +22,7 @@ from olmc.compiler.olm.facts import EXTENSION, is_copy, is_extension, owner_of, 
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.diagnostics import Report
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     CRD_KIND,
     OLM_GROUP,
@@ -108,12 +108,16 @@ def extension_moved(package: str, new: str, asks: str, old: str, namespace: str)
 
 
 @change_kind("ExtensionRemoved", ChangeGroup.VERSIONS, REMOVED)
-def extension_removed(package: str, version: str, crds: tuple[str, ...]) -> Judgement:
-    """A ClusterExtension that only the old side has; `crds` are those that go with it (R-V1-UN-1)."""
-    if not version:
+def extension_removed(package: str, version: str, crds: tuple[str, ...], is_idle: bool) -> Judgement:
+    """A ClusterExtension that only the old side has; `crds` are those that go with it (R-V1-UN-1).
+
+    `is_idle`: it is known to have nothing installed. Without content in the workspace, nobody knows.
+    """
+    if is_idle:
         return CHANGE, ("removed: package ", shown(package), ", of which nothing was installed")
     lost: Message = (", with all objects of ", *listed(crds)) if crds else ()
-    return BREAKING, ("operator ", shown(package), " ", shown(version), " is removed, and all that it installed", *lost)
+    of: Message = (" ", shown(version)) if version else ()
+    return BREAKING, ("operator ", shown(package), *of, " is removed, and all that it installed", *lost)
 
 
 @change_kind("ExtensionChanged", ChangeGroup.VERSIONS, CHANGED)
@@ -153,6 +157,12 @@ def extension_stopped(reason: str, message: str, installed: str) -> Judgement:
     return BREAKING, ("gets no further (", shown(reason), "), ", *stays, ": ", shown(message))
 
 
+@change_kind("ExtensionUnknown", ChangeGroup.VERSIONS, CHANGED)
+def extension_unknown(bundle: str) -> Judgement:
+    """A ClusterExtension that resolves to a bundle whose content is not in the workspace."""
+    return RISK, ("what it installs is unknown: the workspace has no content of bundle ", shown(bundle))
+
+
 @change_kind("ExtensionRecovered", ChangeGroup.VERSIONS, CHANGED)
 def extension_recovered(reason: str) -> Judgement:
     """A ClusterExtension that got no further on the old side, and does on the new one."""
@@ -179,6 +189,13 @@ _GETS_ON = ("", "Succeeded", "RollingOut", "Absent")
 _TOLD = ("version", "channels", "selector")
 
 
+# As the controller says it of an image that is not there (R-V1-CND-5).
+_UNREAD = regex(
+    r'for resolved bundle "(?P<bundle>[^"]+)" with version "(?P<version>[^"]*)": error creating image source: '
+    r"reading manifest \S+ in \S+: manifest unknown"
+)
+
+
 class DiffExtension(NamedTuple):
     """A ClusterExtension with what it has installed: bundle and version, "" for nothing; `reason` and `message` are
     those of its condition Progressing."""
@@ -191,9 +208,20 @@ class DiffExtension(NamedTuple):
     message: str
 
     @property
+    def unread(self) -> tuple[str, str]:
+        """The bundle that it resolves to and whose content olmc does not have, and its version; "" for none."""
+        match = _UNREAD.search(self.message)
+        return (match["bundle"], match["version"]) if match is not None else ("", "")
+
+    @property
     def is_stopped(self) -> bool:
         """Whether it gets no further."""
-        return self.reason not in _GETS_ON
+        return self.reason not in _GETS_ON and not self.unread[0]
+
+    @property
+    def content(self) -> str:
+        """The version of what it has installed, or of what it resolves to; "" for nothing."""
+        return self.version or self.bundle or self.unread[1] or self.unread[0]
 
 
 def extensions(objects: Iterable[KubernetesObject]) -> dict[str, DiffExtension]:
@@ -234,12 +262,13 @@ def extension_changes(
     old, new = (_extension(obj) if obj is not None else None for obj in (pair.old, pair.new))
     if new is None:
         if old is not None:
-            yield extension_removed(pair.identity, old.package, old.version or old.bundle, tuple(sorted(crds)))
+            is_idle = not old.content and bool(old.reason)
+            yield extension_removed(pair.identity, old.package, old.content, tuple(sorted(crds)), is_idle)
         return
     if old is None:
         fields = _TOLD if moved_from is None else _TOLD[:2]
         asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in fields)
-        now = new.package, new.version or new.bundle, asks
+        now = new.package, new.content, asks
         if moved_from is None:
             yield extension_added(pair.identity, *now, admin)
         else:
@@ -276,7 +305,10 @@ def upgrade(known: ObjectKey, old: DiffExtension, new: DiffExtension) -> DiffCha
 
 
 def _progress(known: ObjectKey, old: DiffExtension | None, new: DiffExtension) -> Iterator[DiffChange]:
-    if new.is_stopped and (old is None or old.message != new.message):
+    unread = new.unread[0]
+    if unread and (old is None or old.unread[0] != unread):
+        yield extension_unknown(known, unread)
+    elif new.is_stopped and (old is None or old.message != new.message):
         yield extension_stopped(known, new.reason, new.message, new.bundle)
     elif old is not None and old.is_stopped and not new.is_stopped and new.reason:
         yield extension_recovered(known, new.reason)

@@ -289,7 +289,8 @@ def _extension_outcome(row: OperatorStatus, result: ExtensionOutcome, before: Di
     further = f"then {row.upgrade}" if row.upgrade else ""
     return OperatorOutcome(
         row.namespace, row.package, before.bundle if before is not None else "",
-        before.version if before is not None else "", row.csv, row.version, row.phase, word,
+        before.version if before is not None else "", row.csv, row.version,
+        UNKNOWN if word == "unknown" else row.phase, word,
         result.problem.partition("\n")[0] or further, extension=row.extension,
     )  # fmt: skip
 
@@ -329,8 +330,8 @@ def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionOutcome]
 
 def _stopped(result: ExtensionOutcome) -> Iterator[tuple[str, str]]:
     name, chosen = result.extension.name, result.resolution.bundle if result.resolution is not None else None
-    if not result.problem or result.stored is not None:
-        return  # what the API server refuses is reported with its field
+    if not result.problem or result.unknown or result.stored is not None:
+        return  # what is unknown is no failure, and what the API server refuses is reported with its field
     stays = f"{result.installed.name} runs on" if result.installed is not None else "Nothing is installed"
     if _CRD_CHECK in result.problem and chosen is not None:
         yield (
