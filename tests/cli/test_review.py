@@ -134,7 +134,8 @@ def test_what_a_workspace_prints_is_not_what_there_is(tmp_path: Path, project: P
     config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {for: apply, exclude: [Deployment, ClusterRole]}\n"
     (tmp_path / "olmc.yaml").write_text(config, encoding="utf-8")
     for arguments in (("rbac",), ("status",), ("why", "deploy/beacon-controller")):
-        assert olmc(*arguments, tmp_path).stdout == olmc(*arguments, "own-namespace").stdout
+        there = project / "fixtures/own-namespace"
+        assert olmc("-C", tmp_path, *arguments).stdout == olmc("-C", there, *arguments).stdout
 
 
 def cases(shared: Path) -> Iterator[Path]:
