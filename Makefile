@@ -37,7 +37,7 @@ demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks someth
 	{ ../$(OLMC) plan review-upgrade/after --from review-upgrade/before || true; } | sed '/^ *$$/d; /(folded/d' | head -12; \
 	show why gauge port; { ../$(OLMC) why gauge port || true; } | head -5; \
 	show graph tide port -o svg; ../$(OLMC) graph tide port -o svg > ../build/tide.svg; echo '... build/tide.svg'; \
-	show report port -o build/demo; ../$(OLMC) report port -o ../build/demo | sed 's|^../||'
+	show report port --output-dir build/demo; ../$(OLMC) report port --output-dir ../build/demo | sed 's|^../||'
 
 test: $(INSTALLED_DEV)  ## run the fast tests, two or three minutes (CONTRIBUTING.md has the tiers)
 	@$(BIN)/pytest $(PARALLEL) -m fast

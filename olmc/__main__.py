@@ -10,7 +10,13 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted, prepare
+try:
+    from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted, prepare
+except KeyboardInterrupt:  # Ctrl-C before `run` is there to hear it
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGINT)
 
 if TYPE_CHECKING:
     from olmc.cli.running import Call

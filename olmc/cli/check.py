@@ -374,30 +374,35 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
       olmc check --since origin/main            only what a branch adds
       olmc check operators --statistics         which findings there are most of
       olmc check -o github                      annotations for GitHub Actions, on stderr
+      olmc check my-bundle --optional all       with all optional validators
+      kustomize build prod | olmc check -       what another tool prints
+
+    Compiles PATH (a workspace, a bundle, a file, or - for stdin; the default is the current directory) and reports the
+    findings of every stage, of the validators of opm and operator-sdk for every bundle, and of olmc's own lints. To
+    accept a finding, write `# olmc: ignore[CODE] reason` on its line or above it, or list it in olmc.yaml.
+
+    Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 input that can't be compiled.
+    \f
+
+    More examples:
+
+    \b
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
       olmc check charts/operators               a Helm chart, with its own values
       olmc check --entry prod-operators         what an Application, Kustomization or HelmRelease has
-      kustomize build prod | olmc check -       what another tool prints, beside files and a directory
-      olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
 
-    Compiles PATH (a workspace, a bundle, a file, or - for stdin; the default is the current directory) and reports the
-    findings of every stage, of the validators of opm and operator-sdk for every bundle, and of olmc's own lints. File
-    paths are relative to the current directory; in JSON they are relative to PATH, or begin with it if there are
+    File paths are relative to the current directory; in JSON they are relative to PATH, or begin with it if there are
     several; in the other formats to GITHUB_WORKSPACE if that is set. Errors, which stop the compilation, are always
     shown.
 
     A bundle, or a folder of bundles of one package, is taken to be your own. In other bundles, warnings of the
     validators become info. In a folder of bundles, only the newest version of each package is checked.
 
-    To accept a finding, write `# olmc: ignore[CODE] reason` on its line or above it, or list it in olmc.yaml.
-
     Optional validators: operatorhubv2, standardcapabilities, standardcategories (suite operatorframework), community,
     alpha-deprecated-apis, good-practices, multiarch, bundle-objects, operatorhub (deprecated). `platforms` is a JSON
     file that maps images to lists of os/arch, for multiarch.
-
-    Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
     output = opts.output
     if opts.statistics and output not in ("text", "json"):

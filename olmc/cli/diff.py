@@ -115,6 +115,24 @@ class DiffOptions(NamedTuple):
 def diff(ctx: click.Context, opts: DiffOptions) -> None:
     """Show the changes of an upgrade, and the breaking ones.
 
+    \b
+    Examples:
+      olmc diff git:main                             what this branch changes
+      olmc diff git:v1..v2 --fail-on breaking        two releases, for CI
+      olmc diff git:origin/main clusters/prod -o markdown
+      olmc diff git:main --entry operators-prod      what this Application applies
+      olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
+      olmc diff rendered.yaml .                      a rendering, and that of now
+      olmc diff --from cluster-state.yaml prod       the cluster as it is
+      olmc diff git:v1 git:v2 -o html > review.html  an HTML page
+      olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
+
+    OLD and NEW are each a workspace, a bundle, a rendering, or git:REF[:PATH]; one may be - for stdin.
+
+    Exit codes: 0 done, also with differences, 1 a difference that --exit-code or --fail-on asks about, 2 wrong usage, 3
+    a side that can't be read.
+    \f
+
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote,
     a folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. PATH defaults to
     that of the other side. git:A..B[:PATH] is both sides; a single revision is compared with the work tree. One side
@@ -123,21 +141,6 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     With two workspaces, NEW is applied to the cluster that OLD leaves, as in olmc plan; --from names that cluster
     instead of OLD. Changes that wait for approval come after those that don't, and last those that are kept back
     because an operator is stuck.
-
-    \b
-    Examples:
-      olmc diff git:main                             what this branch changes
-      olmc diff git:v1..v2 --fail-on breaking        two releases, for CI
-      olmc diff git:origin/main clusters/prod -o markdown
-      olmc diff git:main --entry operators-prod      what this Application or Kustomization applies
-      olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
-      olmc diff rendered.yaml .                      a rendering against what would be rendered now
-      olmc diff --from cluster-state.yaml clusters/prod   the cluster as it is against the repository
-      olmc diff git:v1 git:v2 -o html > review.html  an HTML page
-      olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
-
-    Exit codes: 0 done, also with differences, 1 a difference that --exit-code or --fail-on asks about, 2 wrong usage, 3
-    a side that can't be read.
     """
     old, new = _named(opts)
     allow_empty = opts.allow_empty

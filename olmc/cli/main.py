@@ -141,7 +141,7 @@ def cache_option() -> click.Option:
         expose_value=False,
         is_eager=True,
         callback=_without_cache,
-        help="Neither read nor write the cache of catalogs (see olmc cache).",
+        help="Neither read nor write the cache of catalogs.",
     )
 
 
@@ -230,8 +230,9 @@ class Commands(click.Group):
                 ctx.exit()
             return self.resolve_command(ctx, [*args[1:], "--help"])
         if name not in REGISTRY and not name.startswith("-") and not ctx.resilient_parsing:
-            near = close_matches(name, REGISTRY, 2, POSSIBLE)
-            hint = did_you_mean(*near) or f"There is {', '.join(REGISTRY)}."
+            shown = [each for each in REGISTRY if each not in HIDDEN]
+            near = close_matches(name, shown, 2, POSSIBLE)
+            hint = did_you_mean(*near) or f"There is {', '.join(shown)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
         # What a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])
@@ -240,9 +241,14 @@ class Commands(click.Group):
 
 def _show(error: click.ClickException, file: IO[Any] | None = None) -> None:
     """Print what click has to say with the prefix that findings have."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        meant = did_you_mean(*sorted(error.possibilities))
+        vars(error).update(message=f"{error.message.rstrip('.')}. {meant}", possibilities=[])
     text = StringIO()
     type(error).show(error, text)
-    shown = f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:]
+    # Where an argument is missing, click puts each of its words into a line of its own, behind a tab.
+    listed = text.getvalue().replace(",\n\t", ", ").replace("\n\t", " ")
+    shown = f"\n{listed}".replace("\nError: ", "\nerror: ", 1)[1:]
     click.echo(shown, file=file, err=True, nl=False)
 
 
@@ -269,13 +275,14 @@ def _fit_out(command: click.Command, name: str) -> None:
     for option in options:
         option.envvar = option.envvar or variable(name, option)
     if options:
-        shown = max(options[0].opts, key=len)
-        command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
+        example = next((each for each in options if not set(each.opts) <= set(getattr(each, "old_names", ()))), None)
+        if example is not None:
+            shown = max(example.opts, key=len)
+            command.epilog = command.epilog or f"Options are environment variables, too: {example.envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
     if not isinstance(command, click.Group):
-        if len(options) > _MOST_OPTIONS:
-            command.params.append(_help_all_option())
+        command.params.append(_help_all_option(hidden=len(options) <= _MOST_OPTIONS))
         vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
     for word, below in nested.items():
@@ -309,10 +316,11 @@ def _in_short(text: str) -> str:
     return f"{first}{f'  {default[0]}' if default else ''}" if "[default" not in first else first
 
 
-def _help_all_option() -> click.Option:
+def _help_all_option(*, hidden: bool) -> click.Option:
     def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
             ctx.meta[_WHOLE] = True
+            ctx.command.help = (ctx.command.help or "").replace(_FOLD, "\n\n")
             click.echo(ctx.get_help(), color=ctx.color)
             ctx.exit()
 
@@ -324,6 +332,7 @@ def _help_all_option() -> click.Option:
         expose_value=False,
         callback=show,
         allow_from_autoenv=False,
+        hidden=hidden,
         help=text,
     )
 
@@ -350,6 +359,7 @@ def examples_first(text: str) -> str:
 
 # The options of a command by what they are about; what is in no group is particular to a command.
 OPTION_GROUPS = {
+    "Lock and pin": frozenset(("update", "pin")),
     "Input": frozenset(
         "entries entry from_ prune delete allow_empty approve namespace install_namespace watch all_namespaces"
         " watch_all beside entries_from repository locked layouts catalogs".split()
@@ -370,13 +380,14 @@ _SENTENCE = regex(r"(?<=\.)\s+(?=[A-Z\[])|(?<=\))\.\s+")
 _DEFAULT = regex(r"\[default: [^\]]*\]$")
 _OFTEN = (
     "output output_dir folder for_ from_ certs namespace install_namespace fail_on exit_code select"
-    " strict subject update locked pin entries entry since olm_version approve kube_version walk to check include"
-    " exclude ignore optional everything verbose watch watch_all all_namespaces layouts platform offline host port"
-    " kubeconfig".split()
+    " strict subject update locked pin entries entry since olm_version approve walk to check include exclude ignore"
+    " optional everything verbose layouts platform offline host port kubeconfig show_secrets kube_version".split()
 )
 """Options by how often they are used; a command with many shows the first of them."""
-_MOST_OPTIONS, _MOST_SHOWN = 12, 10
+_MOST_OPTIONS, _MOST_SHOWN = 12, 7
 _WHOLE = "olmc.help_all"
+_FOLD = "\f"
+"""What follows it in the help of a command is for --help-all; click leaves it out."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 

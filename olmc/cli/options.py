@@ -208,8 +208,9 @@ class StateOptions(NamedTuple):
 
     from_: tuple[str, ...] = option(
         "--from", multiple=True, metavar="FROM",
-        help="Start from this cluster instead of an empty one: a workspace, git:REF, a rendering, or a state "
-             "file of olmc import. Twice: a state, and the workspace or git:REF last applied to it.",
+        help="Start from this cluster: a workspace, git:REF, a rendering, or a state file of olmc import. Without it "
+             "plan starts from git:HEAD, other commands from an empty cluster. Twice: a state, and the workspace or "
+             "git:REF last applied to it.",
     )  # fmt: skip
     prune: bool = flag(
         "--prune/--no-prune", default=True, show_default=True,

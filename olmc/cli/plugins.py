@@ -78,7 +78,7 @@ def parameters(_: click.Context, __: NoOptions) -> None:
     """Announce the parameters that an Application can set.
 
     Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
-    Argo CD shows them and does not send them back, and olmc argocd generate applies them itself.
+    Argo CD shows them and does not send them back, and olmc plugin argocd generate applies them itself.
     """
     text, diagnostics = announced(Path())
     tell(diagnostics)
@@ -94,8 +94,8 @@ argocd = group(
 
     \b
     To try what Argo CD would get:
-      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
-      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
+      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc plugin argocd generate
+      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc plugin argocd generate
     """,
 )
 
@@ -108,7 +108,7 @@ def _given_list() -> bytes:
 
 
 class FunctionOptions(NamedTuple):
-    """The options of `olmc fn`."""
+    """The options of `olmc plugin fn`."""
 
     root: Path = option(
         "--root", type=PathOf(exists=True, file_okay=False), default=Path(), metavar="DIR",
@@ -130,7 +130,7 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
       name: operators
       annotations:
         config.kubernetes.io/function: |
-          exec: {path: ./olmc-fn}     # a script: exec olmc fn
+          exec: {path: ./olmc-fn}     # a script: exec olmc plugin fn
     spec:
       path: workspace                 # relative to the working directory, and in it (or in --root)
       for: apply
@@ -138,7 +138,7 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
     \b
     Examples:
       kustomize build --enable-alpha-plugins --enable-exec .
-      kpt fn eval --exec "olmc fn" . -- path=workspace for=apply
+      kpt fn eval --exec "olmc plugin fn" . -- path=workspace for=apply
 
     Exit codes: 0 done, 1 findings (an operator would fail, and keepGoing is not set), 3 input that can't be compiled.
     The ResourceList is always valid and has the findings in its results. With for: apply, its items are unchanged after

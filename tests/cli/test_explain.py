@@ -109,6 +109,15 @@ def test_every_word_of_olmc_is_explained() -> None:
     assert lacking == []
 
 
+@pytest.mark.parametrize(
+    "word", ["minKubeVersion", "CRD", "Absent", "olm.package", "olm.maxOpenShiftVersion", "hop", "stranded"]
+)
+def test_words_of_newcomers(word: str) -> None:
+    """Words that other answers of olmc use have an entry, and a part of another word is none."""
+    assert "What to do: " in explained(word)[1]
+    assert explained("foo")[0] == 2  # R-DESCOPE-10 has `operatorname-ns-foo`
+
+
 def test_several_words() -> None:
     result = CliRunner().invoke(main, ["explain", "copied", "CSV"])
     assert (result.exit_code, result.output.startswith("copied CSV\n")) == (0, True)

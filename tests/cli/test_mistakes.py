@@ -39,4 +39,4 @@ def test_mistake(case: Mapping[str, Any], project: Path, tmp_path: Path) -> None
     shutil.copytree(project / "fixtures" / "own-namespace", root)
     changed(root, case["change"])
     done = olmc("render", root / case.get("of", "."), *case.get("options", ()))
-    assert (done.stderr, done.exit_code) == (case["says"], case["exit"])
+    assert (done.stderr.replace(f"{root}/", ""), done.exit_code) == (case["says"], case["exit"])

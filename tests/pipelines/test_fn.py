@@ -205,7 +205,7 @@ def test_a_path_leads_nowhere_but_into_the_root(path: str, tmp_path: Path, monke
     assert result.exit_code == 3
     assert items_of(result) == ["ConfigMap/harbour/mine"]
     assert codes(result) == ["OLMC601"]
-    assert "is not in the folder that olmc fn may read" in result.stdout
+    assert "is not in the folder that olmc plugin fn may read" in result.stdout
 
 
 def test_whoever_calls_the_function_may_name_another_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

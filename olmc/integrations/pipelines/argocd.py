@@ -1,4 +1,4 @@
-"""`olmc argocd`: what a config management plugin of Argo CD does (cmpserver/plugin, API v2)."""
+"""`olmc plugin argocd`: what a config management plugin of Argo CD does (cmpserver/plugin, API v2)."""
 
 from __future__ import annotations
 

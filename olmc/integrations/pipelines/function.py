@@ -204,7 +204,7 @@ class FunctionResult(NamedTuple):
 
 
 def run(text: str, root: Path = Path()) -> FunctionResult:
-    """What `olmc fn` makes of the text of a ResourceList.
+    """What `olmc plugin fn` makes of the text of a ResourceList.
 
     With `spec.path` in its functionConfig the workspace there, which must lie in the folder `root`, is rendered and its
     objects join the items; without it the items are the workspace, and the rendered objects take their place. The text
@@ -260,8 +260,8 @@ def _render(
     choice = choose_options(settings)
     path = settings.get("path")
     if path is not None and not _is_inside(Path(path), root):
-        problem = f"{path} is not in the folder that olmc fn may read"
-        hint = "Give a path below the working directory, or have the command say which folder: olmc fn --root DIR."
+        problem = f"{path} is not in the folder that olmc plugin fn may read"
+        hint = "Give a path below the working directory, or name the folder in the command: olmc plugin fn --root DIR."
         report.add(bad_setting("functionConfig, path", problem, hint))
         return given.items
     if path is not None:

@@ -687,6 +687,8 @@ def meant_revision(side: str) -> str:
 
 def _hint(ref: str) -> str:
     """What to do about a revision that isn't there."""
+    if not ref:
+        return "Name a revision: git:REF, such as git:main or git:HEAD~1."
     is_shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
     base = _ANCESTOR.split(ref, maxsplit=1)[0]
     if not is_shallow and base != ref and _object_name(f"{base}^{{commit}}") is not None:

@@ -180,7 +180,7 @@ TERMS = (
           "Remove one of the two operators, or install another package for the API.", "OLMC303"),
     _term("NoOperatorGroup", "The namespace of the operator has no OperatorGroup.",
           "The CSV is Failed, or nothing is installed for the Subscription.", "Add one OperatorGroup to the namespace.",
-          "OLMC301"),
+          "OLMC301 OLMC315"),
     _term("TooManyOperatorGroups|MultipleOperatorGroupsFound",
           "The namespace has more than one OperatorGroup, and OLM can't choose.",
           "All CSVs of the namespace are Failed, and no Subscription in it is resolved.",
@@ -328,6 +328,24 @@ TERMS = (
     _term("fail forward|TechPreviewUnsafeFailForward|upgradeStrategy", "With it, OLM upgrades from a CSV or an "
           "InstallPlan that failed.", "Without it a failed installation stops all upgrades of the namespace.",
           "Set spec.upgradeStrategy: TechPreviewUnsafeFailForward on the OperatorGroup."),
+    _term("minKubeVersion", "The oldest Kubernetes that the operator runs on, in spec.minKubeVersion of its CSV.",
+          "On an older Kubernetes the CSV stays Pending: RequirementsNotMet.",
+          "Upgrade the cluster, or choose an older version of the operator. Set the version of yours in olmc.yaml.",
+          "OLMC302"),
+    _term("CRD|CustomResourceDefinition", "The object that adds a kind to the API of the cluster. A CSV lists the CRDs "
+          "that its operator owns or requires.", "Without a required CRD the CSV stays Pending: RequirementsNotMet.",
+          "`olmc why crd/NAME` shows the bundle that brings it.", "OLMC302"),
+    _term("conversion webhook|conversion webhooks|ConversionWebhook", "A webhook of an operator that converts objects "
+          "of a CRD between its versions.", "If it does not answer, nobody can read or write such objects.",
+          "The CSV needs the install mode AllNamespaces alone: see `olmc explain InvalidWebhookDescription`."),
+    _term("olm.package", "The property with the package and the version of a bundle. In a file-based catalog also the "
+          "document that begins a package and names its default channel.",
+          "Resolution chooses by it, and olm.package.required asks for it.",
+          "`olmc graph PACKAGE` shows the versions of a package."),
+    _term("olm.maxOpenShiftVersion|maxOpenShiftVersion", "The property with the last release of OpenShift that a "
+          "version of an operator supports.",
+          "As long as this version is installed, OLM on OpenShift blocks the upgrade of the cluster beyond it.",
+          "Upgrade the operator first; `olmc plan --to VERSION` reports the operators in the way."),
     # Words of packages and of olmc.
     _term("bundle", "A CSV with its CRDs and other manifests: one version of an operator, as a directory or an image.",
           "A catalog names it by its image; OLM unpacks it and creates its objects.",
@@ -343,6 +361,12 @@ TERMS = (
     _term("channel head|head", "The version of a channel that no other entry replaces or skips.",
           "OLM upgrades towards it. A channel with two heads can't be served.",
           "`olmc graph PACKAGE` marks the head of each channel."),
+    _term("hop|hops", "One step of an upgrade: from a version to another one by an edge of the channel.",
+          "OLM installs a version after the other until it is at the head of the channel.",
+          "`olmc graph PACKAGE` draws the edges; `olmc resolve` lists the hops that OLM takes."),
+    _term("stranded", "olmc's word: a version from which no upgrade leads to the head of its channel.",
+          "Clusters with this version stay there, and OLM reports no error.",
+          "Give a newer entry of the channel a replaces, skips or skipRange that covers the version."),
     _term("ClusterCatalog", "The object of OLM v1 that makes a catalog known to the cluster.",
           "ClusterExtensions choose from all of them, by priority and selector.",
           "`olmc vendor` fetches its content.", "OLMC643"),
@@ -376,6 +400,8 @@ TERMS = (
           "The message has the error; `olmc status` has it, too.", "OLMC732 OLMC733"),
     _term("Installed", "Whether a bundle of the ClusterExtension is installed.", _EXTENSION,
           "See Progressing for the reason if it is False.", "OLMC733"),
+    _term("Absent", "No bundle of the ClusterExtension is installed.", "It is the reason of the condition Installed.",
+          "See the reason of the condition Progressing; `olmc why ClusterExtension/NAME` explains it."),
     _term("InvalidConfiguration", "spec.config does not fit the bundle.", _EXTENSION, "Correct spec.config.",
           "OLMC733"),
 )  # fmt: skip
@@ -389,7 +415,7 @@ def term_of(word: str) -> Term | None:
 
 def rules_about(word: str) -> Iterator[str]:
     """Yield the ids of the rules of OLM that have a word in backticks, or in their title."""
-    pattern = re.compile(rf"`[^`\n]*(?<![\w.]){re.escape(word)}(?!\w)[^`\n]*`", re.IGNORECASE)
+    pattern = re.compile(rf"`[^`\n]*(?<![\w.-]){re.escape(word)}(?![\w-])[^`\n]*`", re.IGNORECASE)
     for rule in spec_rules().values():
         if pattern.search(rule.text) or word.lower() == rule.title.strip("`").lower():
             yield rule.id

@@ -104,7 +104,7 @@ the version to compile for; the default is {newest}, the newest that olmc knows.
     olmc render --olm-version ocp-4.14       what OpenShift 4.14 makes of this workspace
     olmc diff --olm-version 0.25..0.46 .     what upgrading OLM itself would change
     olmc explain profile 0.17                all formats of a version
-    olmc version --profile 0.17              what olmc can't reproduce of it
+    olmc explain gaps 0.17                   what olmc can't reproduce of it
 
 A version is a release (`0.25.0`, or `0.25` for its last one), what an OpenShift version ships when it comes out
 (`ocp-4.14`), [OLM v1](olm-v1.md) (`v1`), or `docs`: what the documents of OLM state, which is [not always what OLM

@@ -168,9 +168,9 @@ SUBMODULE = Rule(
 NO_RESOURCE_LIST = Rule(
     "OLMC600",
     Severity.ERROR,
-    "The input of olmc fn is no ResourceList",
+    "The input of olmc plugin fn is no ResourceList",
     "stdin holds no ResourceList: {problem}",
-    "Let kustomize or kpt run olmc fn; by hand, give it a ResourceList of config.kubernetes.io/v1 on stdin.",
+    "Let kustomize or kpt run olmc plugin fn; by hand, give it a ResourceList of config.kubernetes.io/v1 on stdin.",
     "A KRM function reads one ResourceList from stdin and writes one to stdout.",
     found_by=FoundBy.OTHERS,
 )

@@ -411,7 +411,7 @@ NOT_REPRODUCED = Rule(
     Severity.INFO,
     "Something of this OLM can't be known offline",
     "OLM {version}: olmc can't reproduce {gap}",
-    "olmc version --profile {version} lists all that can't be reproduced.",
+    "`olmc explain gaps {version}` lists all that can't be reproduced.",
     "Some old versions of OLM hashed how Go prints its types, or left things to chance. Such values are left "
     "out or made up, and named here.",
     found_by=FoundBy.OTHERS,
