@@ -48,7 +48,8 @@ def _installable(ctx: click.Context, param: click.Parameter, value: str) -> str:
 _INSTALLABLE = regex(r"[A-Za-z0-9][A-Za-z0-9@:/._+=#&?~%-]*")
 _INSTALL = option(
     "--install", default="", metavar="REQUIREMENT", callback=_installable,
-    help="The olmc that pip installs, such as git+https://HOST/PATH@COMMIT. [default: this version's repository]",
+    help="The olmc that pip installs, such as git+https://HOST/PATH@COMMIT. [default: the commit that pip has "
+    "installed here, else the tag of this version]",
 )  # fmt: skip
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -11,6 +14,7 @@ from click.testing import CliRunner, Result
 from pipeline_workshop import copied
 
 from olmc.cli.main import main
+from olmc.integrations.pipelines import scaffolds
 from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 from olmc.version import __version__
 
@@ -140,6 +144,27 @@ def test_what_pip_installs_is_a_setting() -> None:
         assert any(commit in content for content in files.values()), name
         assert not any("install olmc==" in content for content in files.values()), name
     assert CliRunner().invoke(main, ["init", "github", "--dry-run", "--install", "a; rm -rf /"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("noted", "expected"),
+    [
+        ({"url": "https://git.example.com/olmc.git", "vcs_info": {"vcs": "git", "commit_id": "0a" * 20}},
+         f"git+https://git.example.com/olmc.git@{'0a' * 20}"),
+        ({"url": "file:///home/harbour/olmc", "vcs_info": {"vcs": "git", "commit_id": "0a" * 20}}, None),
+        ({"url": "https://git.example.com/olmc.git; x", "vcs_info": {"vcs": "git", "commit_id": "0a" * 20}}, None),
+        ({"url": "https://git.example.com/olmc.git", "vcs_info": {"vcs": "git", "commit_id": "main"}}, None),
+        ({"url": "file:///home/harbour/olmc", "dir_info": {"editable": True}}, None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_a_pipeline_installs_the_commit_that_wrote_it(
+    noted: dict[str, Any] | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PEP 610: pip notes the commit from which it installs; a folder of this machine helps no pipeline."""
+    text = json.dumps(noted) if noted is not None else None
+    monkeypatch.setattr(scaffolds, "distribution", lambda _: SimpleNamespace(read_text=lambda _: text))
+    assert scaffolds.own_requirement() == (expected or f"git+https://olmc.dev/olmc.git@v{__version__}")
 
 
 def test_the_version_of_olmc_is_fixed() -> None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,32 @@ from olmc.compiler.output.directory import put
 from olmc.compiler.output.document import templates
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.diagnostics import POSSIBLE, Location, Report, closest, did_you_mean
-from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import OLM_GROUP, CatalogKey, as_text, gvk_of, namespace_of, spec_of
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, as_text, gvk_of, mapping, namespace_of, spec_of
 from olmc.k8s.yaml import dump_one, locate, read
 from olmc.resources import REPOSITORY, template_files, template_text
 from olmc.version import __version__
 
 Values = Mapping[str, str]
 
-INSTALL = f"git+{REPOSITORY}@v{__version__}"
-"""The requirement that pipelines install as olmc by default: this version, out of its repository."""
+_RELEASED = f"git+{REPOSITORY}@v{__version__}"
+_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ADDRESS = regex(r"(?:https|ssh)://[\w@.~:/-]+")
+
+
+def own_requirement() -> str:
+    """Return the requirement that pipelines install as olmc by default.
+
+    If pip has installed olmc from a commit, it is this commit, as the metadata of the installation have it (PEP 610).
+    Otherwise it is the tag of this version in the repository of olmc.
+    """
+    try:
+        noted = json.loads(distribution("olmc").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return _RELEASED
+    url, commit = as_text(mapping(noted).get("url")), as_text(mapping(mapping(noted).get("vcs_info")).get("commit_id"))
+    is_whole = _COMMIT.fullmatch(commit) is not None and _ADDRESS.fullmatch(url) is not None
+    return f"git+{url}@{commit}" if is_whole else _RELEASED
 
 
 class Scaffold(NamedTuple):
@@ -172,7 +189,7 @@ def files_of(name: str, values: Values) -> dict[str, str]:
     environment.filters["tojson"] = _quoted
     parameters = dump_one(announcements()).rstrip("\n")
     pins = json.loads(template_text("pins.json"))
-    known = {"install": INSTALL, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
+    known = {"install": own_requirement(), "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
     return {file: environment.get_template(template).render(known) for file, template in SCAFFOLDS[name].files.items()}
 
 
