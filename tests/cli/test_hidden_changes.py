@@ -558,7 +558,7 @@ def test_many_files_are_told_in_a_few_lines(sides: Path) -> None:
     write(sides / "new", {f".x/{number}.yaml": EVIL.replace("evil", f"evil-{number}") for number in range(20)})
     said = olmc("rbac", "new").stderr
     assert "20 objects in 20 files\n" in said
-    assert said.endswith("  and 15 files more; olmc check --all lists them\n")
+    assert said.endswith("  and 15 files more; olmc check --all new lists them\n")
     assert said.count("\n") == 7
 
 

@@ -131,9 +131,9 @@ def test_what_has_fewer_owner_labels_leads_to_its_cause_as_well() -> None:
 
 def places_of_rbac(*options: str) -> list[tuple[str, str]]:
     """The kinds of what is made of a CSV's permissions, and where each comes from."""
-    listed = olmc("render", FIXTURES / "own-namespace", *options, "-o", "name").stdout.splitlines()
+    listed = olmc("render", "own-namespace", *options, "-o", "name").stdout.splitlines()
     made = [name for name in listed if "/beacon.v1.0.0-" in name]
-    told = [olmc("why", name, FIXTURES / "own-namespace", *options).stdout.splitlines()[1] for name in made]
+    told = [olmc("why", name, "own-namespace", *options).stdout.splitlines()[1] for name in made]
     return sorted((name.partition("/")[0], line) for name, line in zip(made, told, strict=True))
 
 
