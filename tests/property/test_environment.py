@@ -37,13 +37,11 @@ def test_twice_is_once(have: Sequence[Entry], new: Sequence[Entry]) -> None:
 
 @given(anything, distinct)
 def test_existing_names_keep_their_places(have: Sequence[Entry], new: Sequence[Entry]) -> None:
-    """A second entry of a name that is overridden loses its name; nothing else moves."""
+    """R-DEP-6: a second entry of a name loses its name, also if nothing overrides it; nothing else moves."""
     merged = merged_env(have, new)
-    overridden = set(names(new))
     for index, entry in enumerate(have):
         again = entry["name"] in names(have[:index])
-        kept = "" if again and entry["name"] in overridden else entry["name"]
-        assert merged[index]["name"] == kept
+        assert merged[index]["name"] == ("" if again else entry["name"])
     assert names(merged[len(have) :]) == [name for name in names(new) if name not in names(have)]
 
 
@@ -60,4 +58,8 @@ def test_what_comes_in_stays_as_it_is(have: Sequence[Entry], new: Sequence[Entry
     before = [dict(entry) for entry in (*have, *new)]
     merged_env(have, new)
     assert [dict(entry) for entry in (*have, *new)] == before
+
+
+@given(distinct)
+def test_nothing_new_changes_nothing(have: Sequence[Entry]) -> None:
     assert merged_env(have, []) == list(have)

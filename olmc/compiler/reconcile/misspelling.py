@@ -255,7 +255,7 @@ def check_spelling(
         # Of a kind that is none, no field is right: one message is enough.
         if unknown is not None:
             report.add(unknown)
-            refused += [manifest] if unknown.code == rules.NO_SUCH_KIND.code else []
+            refused += [manifest] if api.group == OLM_GROUP else []
         elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
             for diagnostic in (*_fields(manifest, profile, report), *_approval(manifest)):
                 report.add(diagnostic)

@@ -13,7 +13,6 @@ from olmc.compiler.reconcile.diagnose import group_way_out, place_of, several_gr
 from olmc.compiler.reconcile.unresolved import unread_csv
 from olmc.compiler.rules.findings import reconcile as compiler_rules
 from olmc.compiler.rules.findings.catalogs import BAD_BLOB
-from olmc.compiler.rules.findings.workspace import NO_SUCH_KIND
 from olmc.k8s.diagnostics import POSSIBLE, Misspelling, RefusedObject, close_matches
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, name_of, namespace_of, spec_of
@@ -114,7 +113,7 @@ def misspelt_kinds(scene: Scene) -> Iterator[Diagnosis]:
     }  # fmt: skip
     for finding in scene.reported if refused else ():
         cause = finding.cause
-        if finding.code != NO_SUCH_KIND.code or not isinstance(cause, Misspelling) or finding.location not in refused:
+        if not isinstance(cause, Misspelling) or finding.location not in refused:
             continue
         manifest, key = refused[finding.location]
         source = manifest.source

@@ -19,8 +19,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
 from olmc.compiler.load.vendored import VENDOR_FOLDER
-from olmc.compiler.rules.findings.workspace import NO_SUCH_KIND
-from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, Misspelling, RefusedObject, Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, Misspelling, RefusedObject, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
 from olmc.k8s.yaml import dump_one
@@ -269,8 +268,8 @@ def _adds(candidate: RemedyCandidate) -> bool:
 
 def _is_refused_group(finding: Diagnostic) -> bool:
     cause = finding.cause
-    if isinstance(cause, Misspelling) and finding.code == NO_SUCH_KIND.code:
-        return "OperatorGroup" in cause.meant
+    if isinstance(cause, Misspelling):
+        return finding.severity is Severity.FAILURE and "OperatorGroup" in cause.meant
     return isinstance(cause, RefusedObject) and cause.kind == "OperatorGroup"
 
 
