@@ -131,6 +131,42 @@ def say(text: str, *, nl: bool = True, out: bool = False) -> None:
     stream.flush()
 
 
+_LEAST = 16
+"""How many characters of a name stay in a table for a narrow terminal."""
+_COLUMN = regex(r"(?:^|(?<=  ))\S")
+
+
+def fitted(lines: Sequence[str], columns: int) -> list[str]:
+    """Return the lines of a table with shorter names in its first two columns, as far as its rows need it to fit.
+
+    The columns behind them, such as PHASE, matter more than the end of a name. Indented lines are no rows.
+    """
+    plain = [_ESCAPE.sub("", line) for line in lines]
+    starts = [match.start() for match in _COLUMN.finditer(plain[0])] if plain else []
+    excess = max((len(line) for line in plain if not line.startswith("    ")), default=0) - columns
+    if len(starts) < 3 or excess <= 0:
+        return list(lines)
+    first, second = (starts[at + 1] - starts[at] - 2 for at in (0, 1))
+    while excess > 0 and max(first, second) > _LEAST:
+        first, second = (first - 1, second) if first >= second else (first, second - 1)
+        excess -= 1
+
+    def shorter(line: str) -> str:
+        names = (line[starts[0] : starts[1]].rstrip(), line[starts[1] : starts[2]].rstrip())
+        cells = (
+            f"{name[: width - 1]}…" if len(name) > width else name.ljust(width)
+            for name, width in zip(names, (first, second), strict=True)
+        )
+        return f"{'  '.join(cells)}  {line[starts[2] :]}"
+
+    ends = (starts[1] - 2, starts[2] - 2)
+    return [
+        shorter(line if line.startswith(bare[: starts[2]]) else bare)
+        if all(bare[end : end + 2] == "  " for end in ends) and not bare.startswith("    ") else line
+        for line, bare in zip(lines, plain, strict=True)
+    ]  # fmt: skip
+
+
 def say_table(text: str, *, wide: bool) -> None:
     """Print a table on stdout. On a terminal its lines end where the terminal does, unless it is asked for wide: what
     follows a line that went on would be read as another row."""
@@ -138,10 +174,11 @@ def say_table(text: str, *, wide: bool) -> None:
         from shutil import get_terminal_size
 
         columns = get_terminal_size().columns
-        lines = text.splitlines()
+        given = text.splitlines()
+        lines = fitted(given, columns)
         # What is indented tells about the row above, and goes on in the next line of the terminal.
         wide_rows = {line for line in lines if len(_ESCAPE.sub("", line)) > columns and not line.startswith("    ")}
-        if wide_rows:
+        if wide_rows or lines != given:
             text = "".join(
                 f"{_ESCAPE.sub('', line)[: columns - 1]}…\n" if line in wide_rows else f"{line}\n" for line in lines
             )

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from commands import olmc
 from scenarios import write
 
-from olmc.cli.console import progress
+from olmc.cli.console import fitted, progress
 from olmc.cli.main import HIDDEN, SECTIONS, examples_first, main, variable
 from olmc.cli.running import REGISTRY
 
@@ -526,3 +526,18 @@ def test_usage_errors_suggest_in_one_way() -> None:
     assert "Did you mean check?" in olmc("chekc").stderr
     assert "Choose from: bash, zsh, fish" in olmc("completion").stderr
     assert "Name a revision: git:REF" in olmc("plan", "port", "--from", "git:").stderr
+
+
+def test_a_narrow_table_shortens_names_first() -> None:
+    """The phase and the upgrade of an operator matter more than the end of its name."""
+    table = [
+        f"{'NAMESPACE':34}  {'OPERATOR':28}  VERSION  PHASE      UPGRADE",
+        f"openshift-operators-redhat-logging  {'lantern-long-operator-name':28}  1.2.0    \x1b[32mSucceeded\x1b[0m  -",
+        f"{'tower':34}  {'lantern':28}  1.2.0    Failed     -",
+        "    the reason goes on in the next line of a terminal, however long it is, and keeps all of its words",
+    ]  # fmt: skip
+    shown = fitted(table, 80)
+    assert shown[0] == f"{'NAMESPACE':24}  {'OPERATOR':25}  VERSION  PHASE      UPGRADE"
+    assert shown[1] == "openshift-operators-red…  lantern-long-operator-na…  1.2.0    \x1b[32mSucceeded\x1b[0m  -"
+    assert shown[2:] == [f"{'tower':24}  {'lantern':25}  1.2.0    Failed     -", table[3]]
+    assert fitted(table, 120) == table
