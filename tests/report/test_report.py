@@ -52,6 +52,13 @@ def test_every_link_leads_to_a_page(site: Path) -> None:
         assert [link for link in links if not (path.parent / link).is_file()] == []
 
 
+def test_a_code_leads_to_its_page(site: Path) -> None:
+    page = (site / "findings.html").read_text(encoding="utf-8")
+    codes = re.findall(r'<a class="quiet" href="https://olmc\.dev/docs/rules/(\w+)\.html">(\w+)</a>', page)
+    assert codes
+    assert all(linked == shown for linked, shown in codes)
+
+
 def test_the_overview_has_a_row_an_operator(site: Path) -> None:
     assert "lantern tower 1.2.0 stable running Succeeded InstallSucceeded – high –" in text_of(site / "index.html")
 

@@ -46,6 +46,7 @@ from olmc.review.explain.status import OperatorStatus, in_short, lines_from, ope
 from olmc.review.graph.upgrade_graph import upgrade_graph
 from olmc.review.rbac.subjects import ShownPermissions, first_permissions, holders, permissions
 from olmc.review.rbac.who_can import in_words, where
+from olmc.review.rules.catalogue import rule_page
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome, OperatorResult
@@ -523,6 +524,7 @@ def pages(overview: Overview, plan: Callable[[Sequence[PageLink]], str] | None =
         "overview": overview,
         "navigation": navigation,
         "column": dict(_columns(overview)),
+        "rule_page": rule_page,
         "short": {page.slug: in_short(page.status) for page in overview.operators},
     }
 
