@@ -30,7 +30,15 @@ class Fleet(NamedTuple):
 
     def run(self, *arguments: str, stdin: str = "", path: str = "", beside: bool = True) -> FleetRun:
         _, _, _, *words = self.command(*arguments, beside=beside)
-        done = forks.run_text(words, cwd=self.root, env=self.environment(path), stdin=stdin, timeout=300)
+        environment = self.environment(path)
+        if any(name.startswith("OLMC_LIMIT_") for name in environment):  # olmc reads some limits while it starts
+            command = [sys.executable, "-m", "olmc", *words]
+            started = subprocess.run(
+                command, cwd=self.root, env=environment, input=stdin, timeout=300, capture_output=True, text=True,
+                check=False,
+            )  # fmt: skip
+            return FleetRun(started.returncode, started.stdout, started.stderr)
+        done = forks.run_text(words, cwd=self.root, env=environment, stdin=stdin, timeout=300)
         return FleetRun(done.returncode, done.stdout, done.stderr)
 
     def command(self, *arguments: str, beside: bool = True) -> list[str]:

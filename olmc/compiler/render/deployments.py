@@ -258,7 +258,7 @@ def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> Kuber
     existing = context.cluster.objects.get(key)
     if existing is None or (key.kind not in _APPLIED and key.namespace != "kube-system"):
         return obj
-    metadata = {**obj["metadata"], "labels": {**labels_of(existing.object), **labels_of(obj)}}
+    metadata = with_labels(obj["metadata"], {**labels_of(existing.object), **labels_of(obj)})
     if annotations := annotations_of(existing.object):
         metadata["annotations"] = annotations
     return {**obj, "metadata": metadata}

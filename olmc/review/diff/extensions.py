@@ -111,7 +111,7 @@ def extension_moved(package: str, new: str, asks: str, old: str, namespace: str)
 def extension_removed(package: str, version: str, crds: tuple[str, ...], is_idle: bool) -> Judgement:
     """A ClusterExtension that only the old side has; `crds` are those that go with it (R-V1-UN-1).
 
-    `is_idle`: it is known to have nothing installed. Without content in the workspace, nobody knows.
+    `is_idle`: it is known to have nothing installed. Without its content in the workspace, that is unknown.
     """
     if is_idle:
         return CHANGE, ("removed: package ", shown(package), ", of which nothing was installed")

@@ -51,7 +51,7 @@ def test_without_it_the_way_out_is_named(root: Path) -> None:
     result = olmc("render", root)
     assert result.exit_code == 0
     said = f"cluster.yaml:16:10: warning: the content of CatalogSource olm/harbour is not in the workspace: {CATALOG} "
-    way_out = "  Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.\n"
+    way_out = f"  Run `olmc vendor`, or put its file-based catalog into {root}/catalogs/harbour/.\n"
     needs = "  operators.yaml:17:11: Subscription harbour/ferry needs it\n"
     assert f"{said}[OLMC620]\n{needs}{way_out}" in result.stderr
 
