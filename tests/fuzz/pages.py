@@ -15,7 +15,8 @@ TAGS = frozenset(
     """.split()
 )
 _ADDRESS = re.compile(
-    r"#[^\s]*|(?:\.\./)?(?:operators/)?[A-Za-z0-9_.-]+\.html(?:#[^\s]*)?|data:,|data:image/svg\+xml[^<>\s]*"
+    r"https://olmc\.dev/docs/rules/OLMC\d{3}\.html|#[^\s]*"
+    r"|(?:\.\./)?(?:operators/)?[A-Za-z0-9_.-]+\.html(?:#[^\s]*)?|data:,|data:image/svg\+xml[^<>\s]*"
 )
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 

@@ -140,6 +140,10 @@ def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
     return rules_allow(granted, Request("install", OLM_GROUP, "catalogsources", catalog.name))
 
 
+_MOST_IDLE = 16
+"""Rounds in a row that install something and bring no CSV: of a bundle whose CSV has another name than its entry."""
+
+
 def follow(
     scene: ApprovalContext, cluster: Cluster, operators: Sequence[Operator], installed: Mapping[str, str]
 ) -> tuple[Cluster, tuple[OperatorResult, ...]]:
@@ -150,18 +154,21 @@ def follow(
     state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
     # What one Operator installs may be what another one requires, so all of them are resolved again until nothing
     # changes.
-    for _ in range(MAX_ROUNDS):
-        before = cluster
+    idle = 0
+    for number in range(1, MAX_ROUNDS + 1):
+        before, names = cluster, cluster.csvs.keys()
         resolve_request = resolve_request_of(scene, cluster, state.values())
         for part in components(resolve_request):
             cluster, state = _round(scene, cluster, state, part, resolve_request)
         # The very same value means that no round has installed anything, without comparing clusters.
         if cluster is before:
             break
+        idle = idle + 1 if cluster.csvs.keys() == names else 0
         cluster = settled_state(cluster, scene.options)
-    else:
-        endless = f"its upgrades don't end (after {MAX_ROUNDS} rounds)"
-        state = {name: outcome._replace(problem=outcome.problem or endless) for name, outcome in state.items()}
+        if idle == _MOST_IDLE or number == MAX_ROUNDS:
+            endless = f"its upgrades don't end (after {number:,} rounds)"
+            state = {name: outcome._replace(problem=outcome.problem or endless) for name, outcome in state.items()}
+            break
     return cluster, tuple(state[name] for name in sorted(state))
 
 
