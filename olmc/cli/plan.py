@@ -462,7 +462,7 @@ def _moved(
 
 
 def _folder_of(root: Path | None, output: str) -> str:
-    """The folder that stands before places: the one from here in text, and in JSON none."""
+    """The folder that stands before places: as seen from here in text, as others see it in pages; none in JSON."""
     if output == "text":
         return folder_from_here(root)
     return folder_for_others(root) if output != "json" else ""

@@ -70,3 +70,15 @@ def test_what_the_api_server_refuses_stays(project: Path, tmp_path: Path, right:
     assert not any(task["command"] for task in plan["tasks"])
     # What was refused before as well is no news.
     assert planned(after)[1]["applied"] == []
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "html"])
+def test_a_refused_object_is_in_each_output(project: Path, tmp_path: Path, output: str) -> None:
+    before = project / "fixtures/transitions/subscription-removed/before"
+    after = tmp_path / "after"
+    shutil.copytree(before, after)
+    text = (after / "operators.yaml").read_text(encoding="utf-8")
+    (after / "operators.yaml").write_text(text.replace(SUBSCRIPTION, "kind: Subscripton\n"), encoding="utf-8")
+    result = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", output])
+    assert result.exit_code == 1
+    assert "Subscription/harbour/beacon: refused, so it stays as it is" in result.stdout

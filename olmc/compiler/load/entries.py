@@ -208,7 +208,7 @@ def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEnt
 def read_repository(root: Path, folder: Folder) -> Repository:
     """Return what is at `root`, whose tree is `folder`, with the entries of which one has to be chosen.
 
-    A workspace has none: there may be charts beside what is in it, which nobody installs from here. Folders of plain
+    A workspace has none: it may have charts beside its objects that are installed from elsewhere. Folders of plain
     manifests are several workspaces once several of them are applied, each by itself.
     """
     is_built = has_kustomizations(root, folder)

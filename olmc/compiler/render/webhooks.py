@@ -12,6 +12,10 @@ from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import (
     ALONGSIDE,
+    OWNER,
+    OWNER_KIND,
+    OWNER_NAMESPACE,
+    WEBHOOK_NAME,
     cleanup_status,
     deep_hash,
     group_annotations,
@@ -179,10 +183,7 @@ def csv_status(member: CsvState, profile: Profile) -> dict[str, Any]:
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
 ADMISSION = f"{_ADMISSION_GROUP}/v1"
-GENERATE_NAME = "olm.webhook-description-generate-name"
-_IDENTIFYING = frozenset(
-    ("olm.owner", "olm.owner.kind", "olm.owner.namespace", "olm.webhook-description-generate-name")
-)
+_IDENTIFYING = frozenset((OWNER, OWNER_KIND, OWNER_NAMESPACE, WEBHOOK_NAME))
 
 _KINDS = {
     "ValidatingAdmissionWebhook": "ValidatingWebhookConfiguration",
@@ -298,7 +299,7 @@ def removed_webhooks(context: RenderContext, csv: Csv) -> Iterator[ObjectKey]:
     for kind in sorted(_KINDS.values()):
         for key, stored in context.cluster.objects.within((_ADMISSION_GROUP, kind)).items():
             labels = labels_of(stored.object)
-            if owner <= labels.items() and GENERATE_NAME in labels and labels[GENERATE_NAME] not in names:
+            if owner <= labels.items() and WEBHOOK_NAME in labels and labels[WEBHOOK_NAME] not in names:
                 yield key
 
 

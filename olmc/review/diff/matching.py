@@ -11,6 +11,7 @@ from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.olm.facts import csv_by_label, group_by_label, without_version
+from olmc.compiler.olm.naming import WEBHOOK_NAME
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     RBAC,
@@ -122,7 +123,6 @@ def _renamed(workload: KubernetesObject, names: Mapping[str, str]) -> Kubernetes
 
 
 _SUFFIX = regex(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
-_WEBHOOK_NAME = "olm.webhook-description-generate-name"
 _EXTENSION_LABEL = "olm.operatorframework.io/owner-name"
 
 _Objects = dict[ObjectKey, KubernetesObject]
@@ -196,13 +196,13 @@ def _by_operator(operators: Mapping[NamespacedName, DiffOperator]) -> _Key:
 
 
 def _by_webhook(known: ObjectKey, obj: KubernetesObject) -> Hashable:
-    owner, name = csv_by_label(obj), text(labels_of(obj).get(_WEBHOOK_NAME))
+    owner, name = csv_by_label(obj), text(labels_of(obj).get(WEBHOOK_NAME))
     return (known.kind, owner.namespace if owner is not None else "", name) if name else None
 
 
 def _webhook_of_v0(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     """The name that a webhook configuration of OLM v0 has for OLM v1: without the random characters (R-V1-GEN-10)."""
-    name = text(labels_of(obj).get(_WEBHOOK_NAME))
+    name = text(labels_of(obj).get(WEBHOOK_NAME))
     return (known.kind, name.rstrip("-")) if name else None
 
 

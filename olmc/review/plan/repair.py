@@ -27,7 +27,7 @@ from olmc.compiler.olm.facts import (
     owner_csvs,
     serves_catalog,
 )
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, OWNER, OWNER_KIND
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, OWNER, OWNER_KIND, WEBHOOK_NAME
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     ACCOUNT,
@@ -380,7 +380,7 @@ def _group_label(key: str) -> str:
 
 
 def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
-    prefix = generated or f"{labels_of(obj).get('olm.webhook-description-generate-name', '')}-"
+    prefix = generated or f"{labels_of(obj).get(WEBHOOK_NAME, '')}-"
     name = text(obj["metadata"].get("name"))
     if len(prefix) > 1 and name.startswith(prefix):
         obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
