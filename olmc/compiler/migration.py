@@ -203,7 +203,7 @@ def as_patch(changes: Sequence[FileChange]) -> str:
 
 
 def _file_patch(change: FileChange) -> Iterator[str]:
-    old, new = f"a/{change.path}", f"b/{change.path}"
+    old, new = _git_name(f"a/{change.path}"), _git_name(f"b/{change.path}")
     yield f"diff --git {old} {new}\n"
     if not change.before:
         yield "new file mode 100644\n"
@@ -213,6 +213,17 @@ def _file_patch(change: FileChange) -> Iterator[str]:
     before, after = _git_lines(change.before), _git_lines(change.after)
     for line in difflib.unified_diff(before, after, old, new if change.after else "/dev/null", n=3):
         yield line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}"
+
+
+def _git_name(path: str) -> str:
+    """Write a path as git does in a patch: in quotes if a character of it could end the line or the quotes."""
+    if not any(char in '"\\\x7f' or char < " " for char in path):
+        return path
+    escaped = (
+        f"\\{char}" if char in '"\\' else f"\\{ord(char):03o}" if char in "\x7f" or char < " " else char
+        for char in path
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def _git_lines(text: str) -> list[str]:

@@ -372,13 +372,16 @@ def derived_rights(
     of_olm = [
         obj for key, obj in known
         if key.group == RBAC and key not in manifests
-        and (_is_of_api(key, obj, owned) or _is_of_condition(key, obj, owners) or _is_of_secret(key, obj, certificates))
+        and (
+            is_role_of_api(key, obj, owned) or _is_of_condition(key, obj, owners)
+            or _is_of_secret(key, obj, certificates)
+        )
     ]  # fmt: skip
     rights = access(of_olm, owners) if of_olm else SideAccess({}, {}, {})
     return DerivedRights(with_new_names(rights, names.renamed), crds)
 
 
-def _is_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[str]) -> bool:
+def is_role_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[str]) -> bool:
     """Whether OLM made a ClusterRole for the users of an API that a CSV owns (R-CR-2): one rule, with the verbs of its
     suffix, for those users alone."""
     suffix = known.name.rpartition("-")[2]

@@ -13,8 +13,21 @@ from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
 from olmc.k8s.diagnostics import Location, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import ACCOUNT, RBAC_V1, CatalogKey, KubernetesObject, annotations_of, mapping, mappings, text
+from olmc.k8s.objects import (
+    ACCOUNT,
+    RBAC,
+    RBAC_V1,
+    CatalogKey,
+    KubernetesObject,
+    annotations_of,
+    labels_of,
+    mapping,
+    mappings,
+    object_key,
+    text,
+)
 from olmc.k8s.yaml import at
+from olmc.review.diff.noise import is_role_of_api
 from olmc.targets.v1.generators import FeatureGates
 from olmc.targets.v1.permissions import ClusterExtension, api_errors, cluster_extension, installer_roles, written_rule
 
@@ -36,6 +49,7 @@ _CATALOG_FIELDS: Mapping[str, FieldPath] = {
 # The catalogs that OpenShift brings along, by what they are called in both worlds (R-V1-CC-3).
 _OPENSHIFT = {f"{name}-operators": f"openshift-{name}-operators" for name in ("redhat", "certified", "community")}
 _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
+_RIGHTS = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _OWN_WAYS = "Let its OperatorGroup target all namespaces first, as olmc migrate --to descoped does where it can"
 
 
@@ -134,11 +148,14 @@ def plan_extensions(
 ) -> ExtensionPlan:
     """What becomes of each Subscription that the workspace has; `objects` are those of the compiled cluster."""
     given = {name: entry for name, entry in sorted(cluster.subscriptions.items()) if entry.source is not None}
+    objects = list(objects)
     roles = [obj for obj in objects if obj["kind"] == "ClusterRole"]
     moves: list[ExtensionMove] = []
     stays: dict[NamespacedName, tuple[MoveReason, ...]] = {}
     for name, subscription in given.items():
-        reasons = tuple(_hindrances(subscription, given.values(), workspace, cluster, gates))
+        reasons = (
+            *_hindrances(subscription, given.values(), workspace, cluster, gates), *_occupied(subscription, objects),
+        )  # fmt: skip
         member = cluster.members.get(NamespacedName(name.namespace, subscription.installed))
         if reasons or member is None:
             stays[name] = reasons
@@ -211,6 +228,31 @@ def _hindrances(
         yield from _modes(member, gates)
 
 
+def _occupied(subscription: Subscription, objects: Iterable[KubernetesObject]) -> Iterator[MoveReason]:
+    """Report objects with the names of the installer and its roles, and bindings that would give it more rights."""
+    namespace, account = subscription.name.namespace, f"{subscription.package}-installer"
+    found: list[str] = []
+    for obj in objects:
+        key = object_key(obj)
+        if key.group not in ("", RBAC) or key.kind not in (ACCOUNT, *_RIGHTS):
+            continue
+        is_named = key.name == account or (key.group == RBAC and key.name.startswith(f"{subscription.package}-apis-"))
+        if is_named and (key.kind != ACCOUNT or key.namespace == namespace):
+            found.append(str(key))
+        elif any(_is_account(subject, namespace, account) for subject in mappings(obj.get("subjects"))):
+            found.append(f"a binding of this account, {key}")
+    if found:
+        why = f"olmc would write ServiceAccount {namespace}/{account} with its roles, and there is {found[0]} already"
+        hint = "Remove or rename it, so that the installer has the rights that it needs and no others."
+        yield MoveReason("names", "R-V1-SA-1", why, hint, at(subscription.source, "spec"))
+
+
+def _is_account(subject: Mapping[str, Any], namespace: str, name: str) -> bool:
+    if subject.get("kind") == ACCOUNT:
+        return (subject.get("namespace"), subject.get("name")) == (namespace, name)
+    return subject.get("kind") == "User" and subject.get("name") == f"system:serviceaccount:{namespace}:{name}"
+
+
 def _modes(member: CsvState, gates: FeatureGates) -> Iterator[MoveReason]:
     """Why OLM v1 can't watch what an operator watches (R-V1-CFG-1, R-V1-OPT-1)."""
     assert member.group is not None
@@ -270,10 +312,11 @@ def _user_roles(package: str, member: CsvState, roles: Iterable[KubernetesObject
     owned = {api.name for api in member.csv.owned_crds}
     by_label: dict[str, list[Any]] = {}
     for role in roles:
-        metadata = mapping(role.get("metadata"))
-        owners = {text(ref.get("name")) for ref in mappings(metadata.get("ownerReferences"))}
-        for label, value in mapping(metadata.get("labels")).items():
-            if owners & owned and label.startswith(_AGGREGATES) and value == "true":
+        # Labels and owners are claims of a role: only one with the rules that OLM writes is OLM's.
+        if not is_role_of_api(object_key(role), role, owned):
+            continue
+        for label, value in labels_of(role).items():
+            if label.startswith(_AGGREGATES) and value == "true":
                 by_label.setdefault(label, []).extend(decode_rules(role.get("rules")))
     for label, rules in sorted(by_label.items()):
         metadata = {"name": f"{package}-apis-{label.removeprefix(_AGGREGATES)}", "labels": {label: "true"}}

@@ -461,8 +461,13 @@ def _migrated(
 def _is_current(moves: Iterable[ExtensionMove], workspace: Workspace) -> bool:
     """Whether what was compiled is what would be written."""
     written = {name_of(manifest.object): manifest.object.get("spec") for manifest in workspace.extensions}
-    accounts = {name_of(m.object) for m in workspace.manifests if m.object["kind"] == "ServiceAccount"}
-    return all(written.get(move.name) == move.object["spec"] and f"{move.name}-installer" in accounts for move in moves)
+    manifests = (m.object for m in workspace.manifests if m.object["kind"] == "ServiceAccount")
+    accounts = {NamespacedName(namespace_of(account), name_of(account)) for account in manifests}
+    return all(
+        written.get(move.name) == move.object["spec"]
+        and NamespacedName(move.namespace, f"{move.name}-installer") in accounts
+        for move in moves
+    )
 
 
 def _of_bundle(
