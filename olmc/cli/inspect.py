@@ -113,7 +113,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         say(json_text(answers_as_data(opts.target, answers)), out=True)
     else:
         folder = "" if one.is_staged else folder_from_here(path)
-        say(answers_as_text(answers_from(folder, answers)), nl=False, out=True)
+        say(answers_as_text(answers_from(folder, answers, fields["from_"])), nl=False, out=True)
     raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
 
 

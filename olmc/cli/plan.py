@@ -282,7 +282,8 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         tell_approvals(options.approve, [done.settled.cluster])
         timings.stage("plan")
         folder = _folder_of(root, opts.output)
-        planned = engine.planned_for(path, options, begun, done, narrowing, folder)
+        names = fields["from_"] if opts.output in ("text", "json") else list(map(name_for_others, fields["from_"]))
+        planned = engine.planned_for(path, options, begun, done, narrowing, folder, names)
         is_walk = opts.walk or opts.at is not None
         hops = list(engine.walk_hops(planned, done, options, partial(engine.recompile, path))) if is_walk else []
     if hops:
@@ -380,12 +381,13 @@ def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -
     """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
     given = engine.EVERYTHING | fixed_of(ctx, fields)
     options, begun = options_and_begun(ctx, fields, _COMPARED)
-    names = " and ".join(map(name_for_others, fields["from_"]))
+    cluster = list(map(name_for_others, fields["from_"]))
+    names = " and ".join(cluster)
     path = _planned_path(one, name, given, begun._replace(side=begun.side._replace(name=names)), UNTIMED)
     done, narrowing = _compile_cluster(path, options)
     folder = folder_for_others(one.root if not one.is_staged else None)
     begun = begun._replace(side=begun.side._replace(name=names))
-    return engine.planned_for(path, options, begun, done, narrowing, folder)
+    return engine.planned_for(path, options, begun, done, narrowing, folder, cluster)
 
 
 def name_for_others(name: str) -> str:

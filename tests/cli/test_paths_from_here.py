@@ -34,7 +34,7 @@ def test_each_command_names_files_from_here(here: Path) -> None:
     for output in ("text", "markdown", "html"):
         plan = olmc("plan", "prod", "--from", "before", "-o", output).stdout
         assert f"{_PLACE}:16:12" in plan
-        assert "`olmc fix prod`" in " ".join(plan.split()).replace("<code>", "`").replace("</code>", "`")
+        assert "`olmc fix prod --from before`" in " ".join(plan.split()).replace("<code>", "`").replace("</code>", "`")
     olmc("report", "prod", "--output-dir", "site")
     pages = "".join(page.read_text() for page in (here / "site").rglob("*.html"))
     assert f"<code>{_PLACE}:" in pages
@@ -42,6 +42,16 @@ def test_each_command_names_files_from_here(here: Path) -> None:
     pages = "".join(page.read_text() for page in (here / "site").rglob("*.html"))
     assert f"<code>{_PLACE}:" in pages
     assert here.as_posix() not in pages
+
+
+def test_commands_repeat_the_cluster_with_which_a_command_begins() -> None:
+    """Without --from, `olmc fix` would look at another cluster; a catalog is fetched for any of them."""
+    text = "`olmc fix` cures it, `olmc why beacon` explains it, `olmc vendor` fetches it, `olmc fix --from x` is done."
+    assert advice_from("prod", text, ("git:main", "a b.yaml")) == (
+        "`olmc fix prod --from git:main --from 'a b.yaml'` cures it, `olmc why beacon prod --from git:main --from "
+        "'a b.yaml'` explains it, `olmc vendor prod` fetches it, `olmc fix --from x` is done."
+    )
+    assert advice_from("", "`olmc fix`", ("git:main",)) == "`olmc fix --from git:main`"
 
 
 @pytest.mark.usefixtures("here")
@@ -68,6 +78,7 @@ def test_hints_name_the_workspace_and_what_it_has(here: Path, monkeypatch: pytes
     assert "Subscriptions ask for lantern." in unknown
     assert "`olmc graph lantern prod`" in olmc("resolve", "prod", "--pin", "lantern=9.0.0").stderr
     assert advice_from("prod", "Put it into catalogs/harbour/.") == "Put it into prod/catalogs/harbour/."
+    assert advice_from("prod", "Put it into bundles/, or not.") == "Put it into prod/bundles/, or not."
     monkeypatch.setenv("PATH", "")
     without = olmc("init", "example", "new")
     assert (without.exit_code, without.stderr.splitlines()[0]) == (

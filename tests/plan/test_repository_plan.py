@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,12 @@ from click.testing import CliRunner, Result
 from scenarios import write
 
 from olmc.cli.main import main
+from olmc.compiler.load import helm
 from olmc.resources import schema
 
+needs_helm = pytest.mark.skipif(
+    not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"
+)
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -296,3 +302,97 @@ def test_content_without_its_catalog_source_is_no_missing_content(tmp_path: Path
     assert "catalogs/quay/ has its content, and no CatalogSource quay is in namespace olm." in said
     assert beside in said
     assert "Declare the CatalogSource, or correct spec.source and spec.sourceNamespace of the Subscription." in said
+
+
+def test_the_content_of_an_entry_itself_is_compared(tmp_path: Path) -> None:
+    """An entry may have catalogs of its own beside its manifests."""
+    path = "clusters/north/catalogs/quay/c.yaml"
+    base = {**BASE, "clusters/north/source.yaml": SOURCE, path: CATALOG}
+    planned = json.loads(plan(tmp_path, {path: CATALOG.replace("registry", "evil")}, "-o", "json", base=base).stdout)
+    assert [each["names"] for each in planned["clusters"]] == [["north"]]
+
+
+CHART = "apiVersion: v2\nname: NAME\nversion: 1.0.0\n"
+NEEDED = "dependencies: [{name: kettle, version: 1.0.0, repository: 'file://../kettle'}]\n"
+TEMPLATE = SUBSCRIPTION.replace("stable", "{{ .Values.channel }}")
+UMBRELLA = {
+    "apps/north.yaml": APPLICATION.format("north", "charts/umbrella"),
+    "charts/umbrella/Chart.yaml": CHART.replace("NAME", "umbrella") + NEEDED,
+    "charts/kettle/Chart.yaml": CHART.replace("NAME", "kettle"),
+    "charts/kettle/values.yaml": "channel: stable\n",
+    "charts/kettle/templates/kettle.yaml": TEMPLATE,
+}
+
+
+@needs_helm
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("charts/umbrella/values.yaml", "kettle: {channel: fast}\n"), ("charts/kettle/values.yaml", "channel: fast\n")],
+)
+def test_a_chart_is_applied_with_those_that_it_needs(tmp_path: Path, path: str, text: str) -> None:
+    """A chart of the repository that only others need is no entry of its own."""
+    planned = json.loads(plan(tmp_path, {path: text}, "-o", "json", base=UMBRELLA).stdout)
+    assert planned_by_cluster(planned) == {"north": [("change", "kettle")]}
+
+
+APPLICATIONS = """\
+{{- range .Values.clusters }}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: {{ . }}, namespace: argocd}
+spec:
+  destination: {name: {{ . }}}
+  source: {repoURL: {{ $.Values.repo }}, path: clusters/{{ . }}}
+{{- end }}
+"""
+OF_APPLICATIONS = {
+    "apps/Chart.yaml": CHART.replace("NAME", "apps"),
+    "apps/values.yaml": "clusters: [north, south]\nrepo: 'https://git.example.com/harbour.git'\n",
+    "apps/templates/apps.yaml": APPLICATIONS,
+    "root.yaml": APPLICATION.format("root", "apps"),
+    **{path: text for path, text in BASE.items() if path.startswith("clusters/")},
+}
+
+
+@needs_helm
+@pytest.mark.slow
+def test_a_chart_of_applications_names_clusters(tmp_path: Path) -> None:
+    """Its Applications count with the values that another Application gives the chart."""
+    added = {"clusters/south/other.yaml": GROUP.replace("quay", "mole").replace("harbour", "dock")}
+    planned = json.loads(plan(tmp_path, added, "-o", "json", base=OF_APPLICATIONS).stdout)
+    assert (planned_by_cluster(planned), planned["unchanged"]) == ({"south": [("create", "mole")]}, ["north"])
+    fewer = {
+        "root.yaml": OF_APPLICATIONS["root.yaml"].replace(
+            "path: apps", "path: apps, helm: {values: '{clusters: [north]}'}"
+        )
+    }
+    planned = json.loads(plan(tmp_path / "fewer", fewer, "-o", "json", base=OF_APPLICATIONS).stdout)
+    assert planned["released"] == [{"cluster": "south", "entry": "clusters/south"}]
+    other = {"apps/values.yaml": OF_APPLICATIONS["apps/values.yaml"].replace("harbour.git", "other.git")}
+    risks = json.loads(plan(tmp_path / "other", other, "-o", "json", base=OF_APPLICATIONS).stdout)["files"]
+    assert [risk["object"]["name"] for risk in risks] == ["apps/templates/apps.yaml"] * 2
+
+
+def test_bundles_at_the_top_count_for_all_entries(tmp_path: Path) -> None:
+    """As catalogs/ does, so that the advice to put a bundle there works."""
+    csv = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: kettle.v1.0.0}\n"
+    csv += "spec: {version: 1.0.0, installModes: [{type: AllNamespaces, supported: true}], "
+    csv += "install: {strategy: deployment, spec: {deployments: []}}}\n"
+    content = {
+        "clusters/north/source.yaml": SOURCE,
+        "clusters/north/kettle.yaml": SUBSCRIPTION,
+        "catalogs/quay/c.yaml": CATALOG,
+    }
+    without = plan(tmp_path, content).stdout
+    assert "bundle content for kettle.v1.0.0 (registry.example.com/kettle-bundle:v1.0.0) is not available" in without
+    bundle = {
+        "bundles/kettle/manifests/kettle.csv.yaml": csv,
+        "bundles/kettle/metadata/annotations.yaml": (
+            "annotations: {operators.operatorframework.io.bundle.package.v1: kettle}\n"
+        ),
+    }
+    having = json.loads(plan(tmp_path / "having", content | bundle, "-o", "json").stdout)
+    (operator,) = having["clusters"][0]["plan"]["operators"]
+    assert (operator["phase"], operator["outcome"]) == ("Succeeded", "installed")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from commands import olmc
 from rule_cases import Case, cases, compile_case, options
 from tiers import marked_slow
 
@@ -135,3 +136,22 @@ def test_accounts_of_real_operators(corpus: list[Path], compiled: Callable[..., 
                 assert yaml.safe_load(line), (place, line)
                 assert place.line > 1
     assert looked_at > 150
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "unknown"),
+    [
+        ("channel: stable", "channel: stabel", "package lantern has no channel stabel"),
+        ("  name: lantern\n  source", "  name: lanter\n  source", "catalog harbour has no package lanter"),
+        ("source: harbour", "source: harbor", "the workspace has no content of catalog harbor"),
+    ],
+)
+def test_an_operator_without_a_version_is_unknown_for_its_own_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, unknown: str
+) -> None:
+    """A catalog that has the package does not count as one without it."""
+    monkeypatch.chdir(tmp_path)
+    assert olmc("init", "example", "harbour").exit_code == 0
+    operators = tmp_path / "harbour" / "operators.yaml"
+    operators.write_text(operators.read_text().replace("  startingCSV: lantern.v1.0.0\n", "").replace(old, new))
+    assert f"Subscription tower/lantern: {unknown}\n" in olmc("rbac", "harbour").stderr

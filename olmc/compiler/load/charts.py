@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import Folder, is_file, read_text
+from olmc.compiler.load.files import Folder, is_file, read_text, scan
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, relative_path, repository_of
 from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates, without_helm
 from olmc.k8s.diagnostics import Location, Report
@@ -24,6 +24,7 @@ from olmc.k8s.yaml import locate, read
 CHARTS_FOLDER = "charts"
 
 _REQUIREMENTS = "requirements.yaml"
+_DECLARING = (CHART_FILE, _REQUIREMENTS)
 _LOCKS = ("Chart.lock", "requirements.lock")
 _LOCAL = "file://"
 # A name becomes that of a folder; Helm refuses all others.
@@ -63,13 +64,43 @@ class Chart(NamedTuple):
 
 
 def charts_of_operators(root: Path, folder: Folder) -> Iterator[Folder]:
-    """The charts below a folder, itself among them, whose templates speak of OLM; not those that others depend on."""
-    if is_chart(folder) and folder.folder(TEMPLATES_FOLDER) is not None:
-        if kinds_in_templates(root, folder) is not None:
+    """The charts below a folder, itself among them, whose templates speak of OLM, or those of charts that they need."""
+    if is_chart(folder):
+        if kinds_of_chart(root, folder) is not None:
             yield folder
-        folder = without_helm(folder)
+        if folder.folder(TEMPLATES_FOLDER) is not None:
+            folder = without_helm(folder)
     for below in folder.folders:
         yield from charts_of_operators(root, below)
+
+
+def kinds_of_chart(root: Path, chart: Folder) -> tuple[str, ...] | None:
+    """The kinds of OLM in the templates of a chart, and of those in the repository that it needs; None where none of
+    them is about OLM."""
+    found = [kinds_in_templates(root, chart)]
+    for dependency in _needed_folders(root, chart):
+        found.append(kinds_in_templates(dependency, scan(dependency, Report())))
+    known = [kinds for kinds in found if kinds is not None]
+    return tuple(sorted({kind for kinds in known for kind in kinds})) if known else None
+
+
+def _needed_folders(root: Path, chart: Folder) -> list[Path]:
+    """The folders of the charts in the repository that a chart needs and does not have in charts/."""
+    texts = (read_text(root, chart.join(name), Report()) or "" for name in chart.files if name in _DECLARING)
+    if not any(_LOCAL in text for text in texts):
+        return []
+    needed = read_chart((root / chart.path).resolve(), root).dependencies
+    return [dependency.folder for dependency in needed if dependency.folder is not None]
+
+
+def charts_within(root: Path, charts: Iterable[Folder]) -> frozenset[str]:
+    """The folders of charts that others are installed with: those that these need, or have in charts/."""
+    found: set[str] = set()
+    for chart in charts:
+        found.update(relative_path(folder, root) for folder in _needed_folders(root, chart))
+        packed = chart.folder(CHARTS_FOLDER)
+        found.update(below.path for below in (packed.folders if packed is not None else ()) if is_chart(below))
+    return frozenset(found)
 
 
 def has_charts(folder: Folder) -> bool:

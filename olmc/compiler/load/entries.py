@@ -9,11 +9,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER
-from olmc.compiler.load.charts import charts_of_operators, outside_of_charts, read_chart
+from olmc.compiler.load.charts import charts_of_operators, charts_within, outside_of_charts, read_chart
 from olmc.compiler.load.files import (
     Folder,
     ScannedFolder,
@@ -36,13 +37,26 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, is_kept_aside, read_appliers
-from olmc.compiler.load.workspace_files import CHART_FILE, is_chart, is_for_cluster
+from olmc.compiler.load.releases import (
+    LOCAL_CLUSTER,
+    OWN_VALUES,
+    Applier,
+    Appliers,
+    Release,
+    is_kept_aside,
+    read_appliers,
+    speaks_of_tools,
+)
+from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, is_chart, is_for_cluster
+from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP, as_text
+from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP, Manifest, as_text
+
+if TYPE_CHECKING:
+    from olmc.compiler.load.helm import Rendering
 
 _OLM_INPUT = regex(
     r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy"
@@ -118,6 +132,71 @@ class _KustomizedFolder(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
+def appliers_in(root: Path, folder: Folder) -> Appliers:
+    """Read what applies the folders of the repository at `root`, whose tree is `folder`: the objects of GitOps tools in
+    its files, and those that its charts become, with the values by which others of these install the charts."""
+    applied = read_appliers(root, folder)
+    charts = [chart for chart in _charts_in(folder) if _makes_appliers(root, chart)]
+    known: dict[tuple[str, Release | None], tuple[Manifest, ...] | None] = {}
+    for _ in range(_MOST_LEVELS if charts else 0):
+        rendered = {}
+        for chart in charts:
+            releases = dict.fromkeys(applier.release for applier in applied.of(chart.path or "."))
+            made = [_rendered_once(root, chart.path, release, known) for release in releases or (None,)]
+            if None not in made:
+                several = chain.from_iterable(filter(None, made))
+                rendered[chart.join(TEMPLATES_FOLDER)] = tuple(several)
+        before, applied = applied, read_appliers(root, folder, rendered)
+        if applied == before:
+            break
+    return applied
+
+
+_MOST_LEVELS = 5
+"""How many charts in a row may make Applications of each other."""
+
+
+def _rendered_once(
+    root: Path, path: str, release: Release | None, known: dict[tuple[str, Release | None], tuple[Manifest, ...] | None]
+) -> tuple[Manifest, ...] | None:
+    """What a chart becomes in a release, None if olmc can't render it."""
+    key = path, release
+    if key not in known:
+        report = Report()
+        made = rendered_chart(root, path, release, Options(), (), report)
+        known[key] = None if report.failed else made.manifests
+    return known[key]
+
+
+def rendered_chart(
+    root: Path, path: str, release: Release | None, options: Options, kinds: Sequence[str], report: Report
+) -> Rendering:
+    """Render the chart at a path of a repository as `helm.render` does, with the values of a release or its own."""
+    from olmc.compiler.load.helm import HelmTarget, render  # few repositories have charts
+
+    target = HelmTarget(options.kube_version or Options().kube_version, tuple(options.api_resources))
+    return render(root, root / path, release or OWN_VALUES, target, kinds, report)
+
+
+def _charts_in(folder: Folder) -> Iterator[Folder]:
+    """The charts below a folder, but for those that others have in them."""
+    if is_chart(folder):
+        yield folder
+        return
+    for below in folder.folders if not is_bundle(folder) else ():
+        yield from _charts_in(below)
+
+
+def _makes_appliers(root: Path, chart: Folder) -> bool:
+    """Whether a template of a chart that is not kept aside may become an object by which a GitOps tool applies
+    folders."""
+    templates = chart.folder(TEMPLATES_FOLDER)
+    if templates is None or is_kept_aside(chart.path):
+        return False
+    texts = (read_text(root, path, Report()) or "" for path in templates.walk() if path.endswith(SUFFIXES))
+    return any(map(speaks_of_tools, texts))
+
+
 def has_kustomizations(root: Path, folder: Folder) -> bool:
     """Whether there is a kustomization anywhere below a folder, outside of bundles, that is no output of olmc."""
     return any(kustomization_in(root, below) for below in _kustomized(folder))
@@ -140,7 +219,10 @@ def find_entries(root: Path, folder: Folder, applied: Appliers) -> tuple[Reposit
         and (path not in taken or path in applied.by_path or path in applied.by_values)
         and holds.olm(path)
     ]
-    charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
+    of_operators = list(charts_of_operators(root, folder))
+    installed = (chart for chart in of_operators if chart.path in applied.by_path or not is_kept_aside(chart.path))
+    inner = charts_within(root, installed) - applied.by_path.keys()
+    charts = {chart.path or ".": None for chart in of_operators if chart.path not in inner}
     charts |= dict.fromkeys(chart.path for chart in _charts_of_others(root, folder) if chart.path)
     charts = {path: None for path in charts if not _is_library(root, path)}
     for path in charts:
@@ -216,7 +298,7 @@ def read_repository(root: Path, folder: Folder) -> Repository:
     if not (is_built or has_charts or any(True for _ in cluster_groups(root, folder))):
         plain = as_repository(root, folder)
         return plain if len({entry.path for entry in plain.entries}) > 1 else plain._replace(entries=())
-    applied = read_appliers(root, folder)
+    applied = appliers_in(root, folder)
     found = Repository(root, folder, find_entries(root, folder, applied), applied)
     if any(entry.appliers or not entry.is_chart for entry in found.entries):
         return found
@@ -322,7 +404,7 @@ def may_have_been_repository(root: Path, tree: ScannedFolder) -> bool:
     """Whether another version of a workspace may be a repository: it has no OLM, or tools apply folders of it."""
     if tree.beyond:
         return False
-    applied = read_appliers(root, tree.folder)
+    applied = appliers_in(root, tree.folder)
     return bool(applied.by_path or applied.sets) or is_without_olm(root, tree.folder)
 
 
@@ -332,7 +414,7 @@ def as_repository(root: Path, folder: Folder) -> Repository:
     It may be a workspace, as a repository is that has no OLM any more, or one entry of plain manifests.
     """
     without = _without_content(folder)
-    applied = read_appliers(root, without)
+    applied = appliers_in(root, without)
     entries = find_entries(root, without, applied)
     return Repository(root, folder, tuple(entry for entry in entries if entry.appliers), applied)
 
@@ -367,7 +449,7 @@ def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
     if no_folder(root):
         return ()
     folder = scan(root, Report())
-    return find_entries(root, folder, read_appliers(root, folder))
+    return find_entries(root, folder, appliers_in(root, folder))
 
 
 def chosen(entries: Iterable[RepositoryEntry], name: str) -> list[RepositoryEntry]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +20,7 @@ from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
+from olmc.k8s.objects import Manifest, as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
 from olmc.k8s.yaml import locate, read
 
 HELM_RELEASE = "helm.toolkit.fluxcd.io/"
@@ -359,37 +360,41 @@ def is_kept_aside(path: str) -> bool:
     return _KEPT_ASIDE.search(path) is not None
 
 
-def read_appliers(root: Path, folder: Folder) -> Appliers:
-    """Read the objects by which the folders of a repository are applied; those that are kept aside apply nothing."""
+def speaks_of_tools(text: str) -> bool:
+    """Return whether a text may have an object by which a GitOps tool applies something."""
+    return _APPLIES.search(text) is not None and _APPLYING_KIND.search(text) is not None
+
+
+def read_appliers(
+    root: Path, folder: Folder, rendered: Mapping[str, Sequence[Manifest]] = MappingProxyType({})
+) -> Appliers:
+    """Read the objects by which the folders of a repository are applied; those that are kept aside apply nothing.
+
+    `rendered` are the objects that charts of the repository become, by the folders of their templates, in whose place
+    they count.
+    """
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
     followed: dict[str, ReadSet] = {}
     files, effort = tuple(folder.walk()), Effort()
-    for path in files:
-        text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)) or is_kept_aside(posixpath.dirname(path)):
-            continue
-        for document in read(path, text, Report()):
-            obj = mapping(document.value)
-            if obj.get("kind") not in _APPLYING or not isinstance(mapping(obj.get("metadata")).get("name"), str):
-                continue
-            made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
-            place = locate(document.source, ())
-            if obj["kind"] == "ApplicationSet" and not made:
-                sets.append((dict(obj), place))
-            if obj["kind"] == "ApplicationSet":
-                followed[applier_of(obj)] = ReadSet(path, _settings(spec_of(obj), _SET_FIELDS), made is not None)
-            for one in made or (obj,):
-                for source in _sources(one, document.source):
-                    target = posixpath.normpath(source.path.strip("/") or ".")
-                    release = source.release and source.release._replace(top=root)
-                    made_by = "" if one is obj else applier_of(obj)
-                    applier = Applier(
-                        applier_of(one), place, source.changes, release, made_by, source.destination,
-                        _reading(one, source.path, target, files), _is_server_side(one), source.settings,
-                        _is_pruning(one),
-                    )  # fmt: skip
-                    known.setdefault(target, []).append(applier)
+    for obj, document in _applying(root, files, rendered):
+        made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
+        place = locate(document, ())
+        if obj["kind"] == "ApplicationSet" and not made:
+            sets.append((dict(obj), place))
+        if obj["kind"] == "ApplicationSet":
+            followed[applier_of(obj)] = ReadSet(place.path, _settings(spec_of(obj), _SET_FIELDS), made is not None)
+        for one in made or (obj,):
+            for source in _sources(one, document):
+                target = posixpath.normpath(source.path.strip("/") or ".")
+                release = source.release and source.release._replace(top=root)
+                made_by = "" if one is obj else applier_of(obj)
+                applier = Applier(
+                    applier_of(one), place, source.changes, release, made_by, source.destination,
+                    _reading(one, source.path, target, files), _is_server_side(one), source.settings,
+                    _is_pruning(one),
+                )  # fmt: skip
+                known.setdefault(target, []).append(applier)
     for target, applier in _of_patterns(root, folder):
         known.setdefault(target, []).append(applier)
     open_sources: list[OpenSource] = []
@@ -405,6 +410,28 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
             possible.setdefault(path, []).append(one_source.applier)
     by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
     return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values, followed)
+
+
+def _applying(
+    root: Path, files: Iterable[str], rendered: Mapping[str, Sequence[Manifest]]
+) -> Iterator[tuple[Mapping[str, Any], Source]]:
+    """The objects by which folders are applied, each with the place that it is read from."""
+    templates = tuple(f"{folder}/" for folder in rendered)
+    for path in files:
+        text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
+        if path.startswith(templates) or not speaks_of_tools(text) or is_kept_aside(posixpath.dirname(path)):
+            continue
+        for document in read(path, text, Report()):
+            obj = mapping(document.value)
+            if _is_applying(obj):
+                yield obj, document.source
+    for manifest in chain.from_iterable(rendered.values()):
+        if _is_applying(manifest.object):
+            yield manifest.object, manifest.source
+
+
+def _is_applying(obj: Mapping[str, Any]) -> bool:
+    return obj.get("kind") in _APPLYING and isinstance(mapping(obj.get("metadata")).get("name"), str)
 
 
 def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
@@ -604,9 +631,7 @@ def _sources_of_set(
         folders = [[v for v in values.get(name, ()) if "/" in v] or [f"{{{name}}}"] for name in fields]
         known = [list((values if folder != [f"{{{name}}}"] else others).get(name, ()))
                  for name, folder in zip(fields, folders, strict=True)]  # fmt: skip
-        for choice in itertools.islice(
-            itertools.chain(itertools.product(*folders), itertools.product(*known)), _MOST_VALUES
-        ):
+        for choice in itertools.islice(chain(itertools.product(*folders), itertools.product(*known)), _MOST_VALUES):
             path = FIELD.sub(partial(_chosen, dict(zip(fields, choice, strict=True))), template)
             segments = tuple(part for part in path.strip("/").split("/") if part not in ("", "."))
             # What overlays take in is no folder of a cluster.

@@ -13,19 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
+from olmc.compiler.load.charts import kinds_of_chart
 from olmc.compiler.load.config import openshift_place
-from olmc.compiler.load.entries import Repository, RepositoryEntry, as_read, changed_entries, repository_at
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.entries import (
+    Repository,
+    RepositoryEntry,
+    as_read,
+    changed_entries,
+    rendered_chart,
+    repository_at,
+)
+from olmc.compiler.load.files import Folder, is_bundle, read_text
 from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
-from olmc.compiler.load.releases import LOCAL_CLUSTER, OWN_VALUES, Applier, Destination, Variables
-from olmc.compiler.load.workspace_files import (
-    FoundFiles,
-    add_installed_by_policies,
-    add_parts,
-    found_files,
-    kinds_in_templates,
-)
+from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Destination, Variables
+from olmc.compiler.load.workspace_files import FoundFiles, add_installed_by_policies, add_parts, found_files
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.rules.findings import building as rules
@@ -207,14 +209,25 @@ def pattern_part(root: Path, path: str, options: Options) -> ClusterPart | None:
     return next(iter(build_repository(repository._replace(entries=entries), options).parts), None)
 
 
+_BUNDLES_FOLDER = "bundles"
+
+
 def _shared(repository: Repository) -> FoundFiles:
-    """Read the catalogs at the top of a repository, which serve the CatalogSources of all entries."""
+    """Read the catalogs and the bundles at the top of a repository, which count for all entries."""
     reading = found_files()
-    folder = repository.folder.folder(CATALOGS_FOLDER)
-    if folder is not None:
+    catalogs, bundles = map(repository.folder.folder, (CATALOGS_FOLDER, _BUNDLES_FOLDER))
+    for folder in (*filter(None, (catalogs,)), *(_bundles_in(bundles) if bundles is not None else ())):
         add_parts(repository.root, folder, reading, Report())
         reading.manifests.clear()
     return reading
+
+
+def _bundles_in(folder: Folder) -> Iterator[Folder]:
+    if is_bundle(folder):
+        yield folder
+        return
+    for below in folder.folders:
+        yield from _bundles_in(below)
 
 
 def _content(
@@ -261,11 +274,8 @@ def _read_entry(
         reading.built.update(dict.fromkeys(built.files))
         reading.policies.extend([built.installed] if built.installed is not None else [])
     elif entry.is_chart:
-        from olmc.compiler.load.helm import HelmTarget, render
-
-        target = HelmTarget(options.kube_version or Options().kube_version, tuple(options.api_resources))
-        kinds = kinds_in_templates(root, folder) or ()
-        rendered = render(root, root / entry.path, entry.release or OWN_VALUES, target, kinds, report)
+        kinds = kinds_of_chart(root, folder) or ()
+        rendered = rendered_chart(root, entry.path, entry.release, options, kinds, report)
         reading.manifests.extend(rendered.manifests)
         reading.built.update(dict.fromkeys(rendered.files))
     else:

@@ -22,7 +22,7 @@ from olmc.compiler.load.bundles import (
     without_bundles,
 )
 from olmc.compiler.load.catalog_files import read_catalog
-from olmc.compiler.load.charts import has_charts
+from olmc.compiler.load.charts import has_charts, kinds_of_chart
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.entries import (
     Repository,
@@ -60,7 +60,6 @@ from olmc.compiler.load.workspace_files import (
     add_parts,
     found_files,
     is_chart,
-    kinds_in_templates,
     without_helm,
 )
 from olmc.compiler.model.catalog import names_of_bundles
@@ -510,7 +509,7 @@ def read_as(root: Path, folder: Path) -> str:
 def _chart_kinds(root: Path, chart: Folder) -> tuple[str, ...] | None:
     """The kinds of OLM in the templates of a chart; None for a chart that neither speaks of OLM nor needs others that
     do."""
-    kinds = kinds_in_templates(root, chart)
+    kinds = kinds_of_chart(root, chart)
     return () if kinds is None and needs_charts_of_operators(root, chart) else kinds
 
 

@@ -255,8 +255,9 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
 _HINTED = regex(
     r"`olmc (?:vendor|init workspace|resolve|check|fix|(?:graph|why) [\w./-]+)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)"
 )
-# The folder of a catalog that is written by hand.
-_CATALOGS = regex(r"\b(into )(catalogs/[\w.-]+)")
+_OF_CLUSTER = regex(r"`olmc (?:fix|resolve|why|status)\b(?![^`]* --from\b)[^`\n]*(?=`)")
+# The folder of a catalog or of bundles that is written by hand.
+_BY_HAND = regex(r"\b(into )(catalogs/[\w.-]+|bundles(?=/))")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
 _PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 
@@ -297,12 +298,28 @@ def moved(folder: str, place: Location | None) -> Location | None:
     return place._replace(path=below(folder, place.path)) if place is not None else None
 
 
-def advice_from(folder: str, text: str) -> str:
-    """A text about the workspace in `folder`: its commands with the folder, and the places at the end of its lines."""
-    if not folder:
-        return text
+def advice_from(folder: str, text: str, cluster: Sequence[str] = ()) -> str:
+    """A text about the workspace in `folder`: its commands with the folder, and the places at the end of its lines.
+
+    `cluster` are the values of --from, which those commands repeat that begin with a cluster.
+    """
+    text = _with_folder(folder, text) if folder else text
+    return _OF_CLUSTER.sub(lambda match: f"{match[0]}{state_options(cluster)}", text) if cluster else text
+
+
+def state_options(cluster: Iterable[str]) -> str:
+    """Return the options that name the cluster with which a command begins, "" for none."""
+    return "".join(f" --from {_quoted(name)}" for name in cluster)
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell reads it."""
     import shlex  # few hints name a command
 
-    with_folder = _HINTED.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", text)
-    with_folder = _CATALOGS.sub(lambda match: f"{match[1]}{below(folder, match[2])}", with_folder)
+    return shlex.quote(word)
+
+
+def _with_folder(folder: str, text: str) -> str:
+    with_folder = _HINTED.sub(lambda match: f"{match[0]} {_quoted(folder)}", text)
+    with_folder = _BY_HAND.sub(lambda match: f"{match[1]}{below(folder, match[2])}", with_folder)
     return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

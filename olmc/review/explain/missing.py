@@ -620,10 +620,12 @@ def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine
             yield ExplanationLine(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)
 
 
-def answers_from(folder: str, answers: Iterable[WhyAnswer]) -> tuple[WhyAnswer, ...]:
-    """The answers about the workspace in `folder`, with places and commands as one gives them where one stands."""
+def answers_from(folder: str, answers: Iterable[WhyAnswer], cluster: Sequence[str] = ()) -> tuple[WhyAnswer, ...]:
+    """The answers about the workspace in `folder`, with places and commands as one gives them where one stands;
+    `cluster` are the values of --from."""
     return tuple(
-        answer._replace(place=moved(folder, answer.place), lines=lines_from(folder, answer.lines)) for answer in answers
+        answer._replace(place=moved(folder, answer.place), lines=lines_from(folder, answer.lines, cluster))
+        for answer in answers
     )
 
 

@@ -421,7 +421,7 @@ def _asked(subscription: Subscription, settled: SettledCluster, workspace: Works
     if not names and not subscription.installed:
         names, why = _head(subscription, cluster), "it can't be resolved"
         if not names:
-            yield f"Subscription {subscription.name}: no catalog in the workspace has its package"
+            yield f"Subscription {subscription.name}: {_lacking(subscription, cluster)}"
     for name in names:
         bundle = workspace.bundles.get(name)
         entry = entries.get(name)
@@ -432,6 +432,22 @@ def _asked(subscription: Subscription, settled: SettledCluster, workspace: Works
             yield f"Subscription {subscription.name}: the content of {name} is not here; vendor it"
         elif NamespacedName(namespace, name) not in cluster.members or (plan is not None and plan.phase == "Failed"):
             yield WantedOperator(namespace, content, why, is_chosen=is_chosen)
+
+
+def _lacking(subscription: Subscription, cluster: Cluster) -> str:
+    """Why a Subscription leads to no version, as the catalogs of the workspace show it."""
+    package, catalog = subscription.package, subscription.catalog.name
+    source = cluster.catalogs.get(subscription.catalog)
+    if source is None or source.catalog is None:
+        return f"the workspace has no content of catalog {catalog}"
+    if source.problem:
+        return f"catalog {catalog} can't be served"
+    if not any(of_package(source.entries, package)):
+        return f"catalog {catalog} has no package {package}"
+    if not any(channel_entries(cluster, subscription)):
+        channel = f"channel {subscription.channel}" if subscription.channel else "default channel"
+        return f"package {package} has no {channel}"
+    return f"channel {subscription.channel or '(default)'} of package {package} has no head"
 
 
 def _head(subscription: Subscription, cluster: Cluster) -> tuple[str, ...]:

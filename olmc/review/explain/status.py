@@ -13,7 +13,17 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
 from olmc.compiler.output.document import aligned
-from olmc.compiler.output.messages import Paint, QueryError, advice_from, clean, in_black, in_color, moved, not_found
+from olmc.compiler.output.messages import (
+    Paint,
+    QueryError,
+    advice_from,
+    clean,
+    in_black,
+    in_color,
+    moved,
+    not_found,
+    state_options,
+)
 from olmc.compiler.reconcile.diagnose import group_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
@@ -330,8 +340,7 @@ def as_table(
         return ""
     if wide:
         return _wide_table(found)
-    begun = "".join(f" --from {_quoted(name)}" for name in cluster)
-    return _short_table(found, here, in_color if color else in_black, folders, begun)
+    return _short_table(found, here, in_color if color else in_black, folders, state_options(cluster))
 
 
 def _wide_table(found: Sequence[tuple[str, OperatorStatus]]) -> str:
@@ -495,10 +504,14 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
     }
 
 
-def lines_from(folder: str, lines: Iterable[ExplanationLine]) -> tuple[ExplanationLine, ...]:
-    """The lines about the workspace in `folder`, with places and commands as one gives them where one stands."""
+def lines_from(
+    folder: str, lines: Iterable[ExplanationLine], cluster: Sequence[str] = ()
+) -> tuple[ExplanationLine, ...]:
+    """The lines about the workspace in `folder`, with places and commands as one gives them where one stands; `cluster`
+    are the values of --from."""
     return tuple(
-        line._replace(text=advice_from(folder, line.text), location=moved(folder, line.location)) for line in lines
+        line._replace(text=advice_from(folder, line.text, cluster), location=moved(folder, line.location))
+        for line in lines
     )
 
 

@@ -189,11 +189,12 @@ def recompile(path: PlannedPath, options: Options) -> Compilation:
 
 
 def planned_for(
-    path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, folder: str = ""
-) -> Plan:
+    path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, folder: str = "",
+    cluster: Sequence[str] = (),
+) -> Plan:  # fmt: skip
     """Return the plan for PATH, which was compiled with `narrowing` for the cluster that it begins with.
 
-    `folder` is the folder of PATH as the user names it, for places and commands.
+    `folder` is the folder of PATH as the user names it, for places and commands; `cluster` are the values of --from.
     """
     assert done.settled is not None
     assert done.workspace is not None
@@ -217,14 +218,13 @@ def planned_for(
         begun.state, applied, done.settled, difference, done.diagnostics, done.extensions, found, done.operators
     )
     made = made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
-    return plan_from(folder, made)
+    return plan_from(folder, made, cluster)
 
 
-def plan_from(folder: str, made: Plan) -> Plan:
-    """Return a plan with its places and commands as one gives them where `folder` is the folder of PATH."""
-    if not folder:
-        return made
-    tasks = tuple(task._replace(text=advice_from(folder, task.text)) for task in made.tasks)
+def plan_from(folder: str, made: Plan, cluster: Sequence[str] = ()) -> Plan:
+    """Return a plan with its places and commands as one gives them where `folder` is the folder of PATH, and `cluster`
+    are the values of --from."""
+    tasks = tuple(task._replace(text=advice_from(folder, task.text, cluster)) for task in made.tasks)
     return made._replace(problems=tuple(seen_from(folder, made.problems)), tasks=tasks)
 
 

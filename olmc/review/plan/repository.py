@@ -114,7 +114,7 @@ def plan_repository(
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
     pairs, released = pair_clusters(built_old, built_new)
     for name, one, other in pairs:
-        is_same = one is not None and is_alike and _objects(one) == _objects(other)
+        is_same = one is not None and is_alike and _content(before.root, one) == _content(now.root, other)
         made = _plan((of_old, one), (of_new, other), names) if not is_same else None
         if made is None or (isinstance(made, Plan) and made.is_empty):
             is_seen = unseen.isdisjoint(other.cluster.paths) and all(name != each.cluster for each in released)
@@ -379,12 +379,19 @@ def _settings(root: Path) -> list[str | None]:
     return [read_text(root, name, Report()) if has_file(root, name) else None for name in (CONFIG_FILE, LOCK_FILE)]
 
 
-def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any], list[str]]:
-    """The content of a cluster: its objects, the catalogs beside them, and what is refused."""
+def _content(root: Path, part: ClusterPart) -> tuple[list[Any], ...]:
+    """The content of a cluster of the repository at `root`: its objects, its catalogs and bundles, what policies
+    install, the locks of its entries, and what is refused."""
+    found = [part.shared, *(content.found for content in part.contents)]
     own = [manifest.object for content in part.contents for manifest in content.found.manifests]
     grave = (each for content in part.contents for each in content.findings if each.severity >= Severity.FAILURE)
-    refused = [each.message for each in grave]
-    return [*own, *(manifest.object for manifest in part.others)], part.shared.catalogs, refused
+    homes = [root / path for path in part.cluster.paths]
+    return (
+        [*own, *(manifest.object for manifest in part.others)],
+        [(each.catalogs, each.bundles, each.policies) for each in found],
+        [read_text(home, LOCK_FILE, Report()) if has_file(home, LOCK_FILE) else None for home in homes],
+        [each.message for each in grave],
+    )
 
 
 def _plan(
