@@ -395,7 +395,8 @@ class Cluster(NamedTuple):
     annotation). `objects`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
     `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
-    CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
+    CSVs that were replaced and deleted, and `replaced` those of them whose install strategy was begun. `seeded`: what
+    was left of the groups' annotations after their first sync.
     `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
     approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has.
     `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. `cel`: what
@@ -418,6 +419,7 @@ class Cluster(NamedTuple):
     adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
+    replaced: tuple[CsvState, ...] = ()
     copies: Mapping[NamespacedName, CopiedCsv] = MappingProxyType({})
     installed: frozenset[NamespacedName] = frozenset()
     approvals: tuple[PolicyApproval, ...] = ()

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, Subscription
-from olmc.compiler.model.operators import APIServiceDescription, Csv, StrategyDeployment, WebhookDescription
+from olmc.compiler.model.operators import (
+    DEFAULT_PORT,
+    APIServiceDescription,
+    Csv,
+    StrategyDeployment,
+    WebhookDescription,
+)
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import (
@@ -30,6 +36,7 @@ from olmc.k8s.objects import (
     CA_HASH,
     KubernetesObject,
     ObjectKey,
+    Origin,
     annotations_of,
     labels_of,
     mapping,
@@ -84,6 +91,66 @@ def servings(profile: Profile, csv: Csv) -> Iterator[Serving]:
             yield from (Serving(deployment, serving_names(profile, name, item), (item,)) for item in described)
         elif described:
             yield Serving(deployment, serving_names(profile, name), described)
+
+
+def service_of_others(namespace: str, name: str, cluster: Cluster, options: Options) -> KubernetesObject | None:
+    """The Service of that name which a manifest brings, to which OLM adds its ports; None if there is none, or if it is
+    OLM's (R-CERT-2)."""
+    key = ObjectKey("", "Service", namespace, name)
+    stored, state = cluster.objects.get(key), options.state
+    if stored is None or stored.provenance.origin is not Origin.MANIFEST:
+        return None
+    before = state.objects.get(key) if state is not None else None
+    if state is None or before is None or key in state.applied:
+        return stored.object
+    return stored.object if spec_of(before.object) != spec_of(stored.object) else None
+
+
+def applied_service(profile: Profile, serving: Serving, existing: KubernetesObject | None) -> dict[str, Any]:
+    """The spec of the Service in front of a Deployment. OLM applies its ports and its selector to one that exists, and
+    keeps the rest of that (R-CERT-2)."""
+    selector = mapping(mapping(serving.deployment.spec.get("selector")).get("matchLabels"))
+    ports = _ports(profile, serving)
+    if existing is None:
+        return {"ports": ports, "selector": dict(selector)}
+    known = spec_of(existing)
+    return {**known, "ports": _merged_ports(mappings(known.get("ports")), ports), "selector": dict(selector)}
+
+
+def _merged_ports(theirs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The ports of a Service once OLM has applied its own: number and protocol tell them apart, those that only others
+    have come where they were, and of a shared one OLM's fields win."""
+    known, wanted = {_port_key(port): port for port in theirs}, {_port_key(port) for port in ours}
+    merged: list[dict[str, Any]] = []
+    waiting = list(theirs)
+    for port in ours:
+        while waiting and (_port_key(waiting[0]) not in wanted or _port_key(port) in known):
+            other = waiting.pop(0)
+            if _port_key(other) not in wanted:
+                merged.append(dict(other))
+            elif _port_key(other) == _port_key(port):
+                break
+        merged.append({**known.get(_port_key(port), {}), **port})
+    return [*merged, *(dict(port) for port in waiting if _port_key(port) not in wanted)]
+
+
+def _port_key(port: Mapping[str, Any]) -> tuple[Any, str]:
+    return port.get("port"), port.get("protocol") or "TCP"
+
+
+def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
+    """One port for each distinct pair of port and target port that is served (R-CERT-2)."""
+    ports: list[dict[str, Any]] = []
+    for item in serving.descriptions:
+        port, target = item.port, item.target_port if profile.cert_service_port == "targetPort" else None
+        entry = {"name": str(port), "port": port, "targetPort": target or port}
+        if profile.cert_service_port == "443":
+            entry = {"port": DEFAULT_PORT, "targetPort": port}
+        # Two targets behind one port would be two ports of one name: the install fails before it comes to this
+        # (R-CERT-2).
+        if entry not in ports:
+            ports.append(entry)
+    return ports
 
 
 def serving_names(profile: Profile, deployment: str, description: Description | None = None) -> dict[str, str]:

@@ -356,7 +356,7 @@ def _catalogs(
             # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
             for namespace in sorted(homes) or [options.global_catalog_namespace] * (name not in of_v1):
                 key = CatalogKey(namespace, name)
-                sources[key] = _catalog_source(key, catalog)
+                sources.setdefault(key, _catalog_source(key, catalog))
     return sources
 
 

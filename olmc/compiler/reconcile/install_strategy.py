@@ -12,11 +12,14 @@ from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.naming import group_annotations
 from olmc.compiler.reconcile.deployments import (
     apiservice_descriptions,
+    applied_service,
     existing_deployment,
     is_written,
     refusal,
+    service_of_others,
     serving_deployments,
     serving_descriptions,
+    servings,
     subscription_config,
     template_annotations,
     written_deployment,
@@ -27,6 +30,7 @@ from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.rbac_access import Access, access_refusal
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.field import Path, invalid_text
+from olmc.k8s.api.validation.objects import update_errors
 from olmc.k8s.api.validation.webhooks import webhook_errors
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -180,7 +184,7 @@ def install(
     belong to somebody else.
     """
     # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
-    problem = next(_service_problems(csv, cluster.profile), "")
+    problem = next(_service_problems(csv, cluster, options), "")
     if problem:
         return _fail(problem, None)
     written: dict[str, KubernetesObject] = {}
@@ -244,11 +248,15 @@ def _unexpected_annotations(csv: Csv, group: OperatorGroup, profile: Profile) ->
                 yield f"unexpected annotation on deployment. {difference}"
 
 
-def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
+# Of a Service that exists the name has been accepted.
+_NAMED = {"name": "service", "namespace": "ns"}
+
+
+def _service_problems(csv: Csv, cluster: Cluster, options: Options) -> Iterator[str]:
     """Why the API server refuses a Service in front of a serving Deployment (R-CERT-2)."""
     # A Deployment may have dots and 253 characters in its name, a Service may not (observed-9). Older names have no
     # dots.
-    for name in serving_deployments(csv) if profile.cert_naming["per"] == "deployment" else ():
+    for name in serving_deployments(csv) if cluster.profile.cert_naming["per"] == "deployment" else ():
         service = f'"{name}-service"'
         prefix = f"Service {service} is invalid: "
         duplicates = _duplicate_ports(csv, name)
@@ -259,6 +267,12 @@ def _service_problems(csv: Csv, profile: Profile) -> Iterator[str]:
             yield f"{prefix}metadata.name: Invalid value: {service}: must not contain dots"
         if len(name) + len("-service") > 63:
             yield f"{prefix}metadata.name: Invalid value: {service}: must be no more than 63 characters"
+    for serving in servings(cluster.profile, csv):
+        existing = service_of_others(csv.namespace, serving.names["service"], cluster, options)
+        if existing is not None:
+            merged = {**existing, "metadata": _NAMED, "spec": applied_service(cluster.profile, serving, existing)}
+            if errors := update_errors(merged, existing):
+                yield invalid_text("Service", "", serving.names["service"], errors)
 
 
 def _duplicate_ports(csv: Csv, deployment: str) -> list[str]:

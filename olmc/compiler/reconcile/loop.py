@@ -30,6 +30,7 @@ from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, owne
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
 from olmc.compiler.reconcile.crds import StepError, without_installers
+from olmc.compiler.reconcile.deployments import servings
 from olmc.compiler.reconcile.initial_state import ALWAYS_THERE, initial_state
 from olmc.compiler.reconcile.install_plans import INSTALLING, resume_plans, with_plan, written_steps
 from olmc.compiler.reconcile.operator_groups import NOT_PROVIDING, with_global_groups
@@ -181,7 +182,11 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
             objects[key] = kept
     gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
     objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
-    return cluster._replace(csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv))
+    replaced = (member for member in [cluster.members[name]] if member.installation is not None)
+    return cluster._replace(
+        csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv),
+        replaced=(*cluster.replaced, *replaced),
+    )  # fmt: skip
 
 
 def _taken_over(rendered: Rendered, csv: Csv, item: APIServiceDescription, profile: Profile) -> Rendered:
@@ -195,9 +200,17 @@ def _taken_over(rendered: Rendered, csv: Csv, item: APIServiceDescription, profi
 
 
 def _made_again(namespace: str, cluster: Cluster) -> frozenset[ObjectKey]:
-    """The ServiceAccounts that bundles bring and the second run of a plan makes again, once a CSV that was replaced has
-    taken them along: the operator works before its plan has come to its end (observed-80)."""
-    return frozenset(
+    """What does not go with a CSV that was replaced.
+
+    The second run of a plan makes ServiceAccounts of bundles again, since the operator works before its plan has come
+    to its end (observed-80). A CSV that works applies its ports to a Service of a manifest (R-CERT-2).
+    """
+    applied = frozenset(
+        ObjectKey("", "Service", namespace, serving.names["service"])
+        for name, member in cluster.members.within(namespace).items() if member.succeeded and name in cluster.csvs
+        for serving in servings(cluster.profile, member.csv)
+    )  # fmt: skip
+    return applied | frozenset(
         ObjectKey("", ACCOUNT, namespace, step.name)
         for plan in cluster.plans.within(namespace).values()
         for step in (plan.steps if plan.runs_twice else ())

@@ -334,7 +334,7 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster, options: Options) -> str:
     # What an administrator overrides counts, and then the operator is not heard (R-CSV-15a).
     for item in mappings(spec_of(condition).get("overrides")):
         if item.get("type") == "Upgradeable":
-            forbidden = item.get("status") == "False"
+            forbidden = item.get("status") != "True"
             return _not_upgradeable(item.get("message")) if forbidden else ""
     before = options.state.objects.get(key) if options.state is not None else None
     for item in observed_conditions(condition, before.object if before is not None else {}):

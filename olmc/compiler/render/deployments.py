@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import CsvState
-from olmc.compiler.model.operators import CONVERSION, CSV_KIND, DEFAULT_PORT, Csv, StrategyDeployment
+from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, has_copy_label
 from olmc.compiler.olm.naming import (
@@ -24,7 +24,9 @@ from olmc.compiler.reconcile.deployments import (
     UNKNOWN_CA_HASH,
     Config,
     Serving,
+    applied_service,
     is_written,
+    service_of_others,
     serving_deployments,
     servings,
     subscription_config,
@@ -47,9 +49,9 @@ from olmc.k8s.objects import (
     apiservice_key,
     crd_key,
     labels_of,
-    mapping,
     namespace_of,
     object_key,
+    owner_references,
     spec_of,
     status_of,
 )
@@ -222,15 +224,18 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
     for member, _ in context.installed():
         for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
-            for obj in _certificate_objects(context.profile, member.csv, serving):
+            service = service_of_others(
+                member.csv.namespace, serving.names["service"], context.cluster, context.options
+            )
+            for obj in _certificate_objects(context.profile, member.csv, serving, service):
                 if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
                     merged = _server_side_applied(context, obj)
                     yield rendered(
                         merged, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
-    for csv in context.cluster.retired:
-        for obj in _left_behind(context, csv):
-            yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
+    for replaced in context.cluster.replaced:
+        for obj in _left_behind(context, replaced.csv):
+            yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", replaced.csv.source, origin=Origin.CERTIFICATE)
 
 
 def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
@@ -330,7 +335,9 @@ def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
     return {"kind": "ServiceAccount", "name": account_of_deployment(csv, deployment), "namespace": csv.namespace}
 
 
-def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
+def _certificate_objects(
+    profile: Profile, csv: Csv, serving: Serving, existing: KubernetesObject | None = None
+) -> Iterator[KubernetesObject]:
     subject = _subject(csv, serving.deployment)
     names, secret = serving.names, serving.names["secret"]
 
@@ -338,12 +345,14 @@ def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterat
         labelled = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
         return {**labelled, "ownerReferences": [csv_reference(csv.name)]}
 
-    selector = mapping(mapping(serving.deployment.spec.get("selector")).get("matchLabels"))
+    service = metadata("Service", names["service"])
+    others = (ref for ref in owner_references(existing or {}) if ref.get("kind") != CSV_KIND)
+    service["ownerReferences"] = [*others, *service["ownerReferences"]]
     yield {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata("Service", names["service"]),
-        "spec": {"ports": _ports(profile, serving), "selector": dict(selector)},
+        "metadata": service,
+        "spec": applied_service(profile, serving, existing),
     }
     yield {
         "apiVersion": "v1",
@@ -388,18 +397,3 @@ def _binding(
         "subjects": [subject],
         "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
     }
-
-
-def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
-    """One port for each distinct pair of port and target port that is served (R-CERT-2)."""
-    ports: list[dict[str, Any]] = []
-    for item in serving.descriptions:
-        port, target = item.port, item.target_port if profile.cert_service_port == "targetPort" else None
-        entry = {"name": str(port), "port": port, "targetPort": target or port}
-        if profile.cert_service_port == "443":
-            entry = {"port": DEFAULT_PORT, "targetPort": port}
-        # Two targets behind one port would be two ports of one name: the install fails before it comes to this
-        # (R-CERT-2).
-        if entry not in ports:
-            ports.append(entry)
-    return ports

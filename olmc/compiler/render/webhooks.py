@@ -394,13 +394,8 @@ def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, 
     yield from _former_conversions(context)
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(context.installed())):
-        progress = member.progress
-        for index, item in enumerate(member.csv.webhooks[: progress.webhooks + (progress.conversions > 0)]):
-            # OLM 0.16.1 knew no webhooks for conversion alone: an admission webhook took over what the CRD had.
-            if item.type != CONVERSION and context.profile.webhook_conversion != "conversionCRDs":
-                continue
-            is_whole = index < progress.webhooks
-            for name in item.converted_crds[: None if is_whole else progress.conversions]:
+        for item, names in _written_conversions(context.profile, member):
+            for name in names:
                 key = crd_key(name)
                 if item.type == CONVERSION:
                     yield key, _conversion(context.profile, member.csv.namespace, item)
@@ -408,15 +403,26 @@ def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, 
                     yield from _redirect(context, member, item, key)
 
 
+def _written_conversions(profile: Profile, member: CsvState) -> Iterator[tuple[WebhookDescription, tuple[str, ...]]]:
+    """The webhooks of a CSV that were written and convert, each with the CRDs that it got to."""
+    progress = member.progress
+    for index, item in enumerate(member.csv.webhooks[: progress.webhooks + (progress.conversions > 0)]):
+        # OLM 0.16.1 knew no webhooks for conversion alone: an admission webhook took over what the CRD had.
+        if item.type == CONVERSION or profile.webhook_conversion == "conversionCRDs":
+            is_whole = index < progress.webhooks
+            yield item, tuple(item.converted_crds[: None if is_whole else progress.conversions])
+
+
 def _former_conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:
     """The conversion of CRDs that no later version ships: OLM takes back none of a CSV that was replaced (R-WH-8)."""
-    for csv in context.cluster.retired:
-        for item in csv.webhooks:
-            for name in item.converted_crds if item.type == CONVERSION else ():
+    for member in context.cluster.replaced:
+        for item, names in _written_conversions(context.profile, member):
+            for name in names if item.type == CONVERSION else ():
                 stored = context.cluster.objects.get(crd_key(name))
                 installers = annotations_of(stored.object).items() if stored is not None else ()
-                if any(key.startswith(ALONGSIDE) and value == str(namespaced_name(csv)) for key, value in installers):
-                    yield crd_key(name), _conversion(context.profile, csv.namespace, item)
+                own = str(namespaced_name(member.csv))
+                if any(key.startswith(ALONGSIDE) and value == own for key, value in installers):
+                    yield crd_key(name), _conversion(context.profile, member.csv.namespace, item)
 
 
 def _conversion(profile: Profile, namespace: str, item: WebhookDescription) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from olmc.k8s.api.restmapper import BUILTIN, closest_kind, find_kinds, known_kin
 from olmc.k8s.diagnostics import POSSIBLE, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
+    APIEXTENSIONS,
     CRD_KIND,
     OLM_GROUP,
     GroupKind,
@@ -37,6 +38,7 @@ from olmc.k8s.objects import (
     split_api_version,
     status_of,
     text,
+    texts,
 )
 
 Objects = Mapping[ObjectKey, Manifest]
@@ -130,13 +132,20 @@ def cascade(
 
 
 def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> frozenset[ObjectKey]:
-    """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, so
-    that nobody takes these away, what they own, and the namespaces and CRDs of such resources (observed-83)."""
+    """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, and
+    objects with a finalizer that no controller of the cluster has, so that nobody takes these away, what they own, and
+    the namespaces and CRDs of such resources (observed-83)."""
     waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
-    if not any(_is_operator(key) for key in deleted) or all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
+    if all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
         return frozenset()
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
-    held = {key for key in waiting if (key.group, key.kind) in left_alone}
+    crds = (_defined_kind(index.objects[key].object) for key in index.kinds.get((APIEXTENSIONS, CRD_KIND), ()))
+    at_work = {_family(group) for group, kind in crds if (group, kind) not in left_alone} | _FAMILIES
+    held = {
+        key for key in waiting if key.kind not in _FINALIZED_BY_OTHERS and (
+            (key.group, key.kind) in left_alone or not at_work.issuperset(_foreign(key, index.objects[key].object))
+        )
+    }  # fmt: skip
     kinds, namespaces = {(key.group, key.kind) for key in held}, {key.namespace for key in held}
     for key in deleted:
         is_home = key[:2] == ("", "Namespace") and key.name in namespaces
@@ -157,7 +166,19 @@ def _goes_with_namespace(key: ObjectKey, deleted: Mapping[ObjectKey, None]) -> b
 
 
 # OLM and Kubernetes take their own finalizers away.
-_FINALIZED_BY_OTHERS = frozenset({CSV_KIND, CRD_KIND, "Namespace"})
+_FINALIZED_BY_OTHERS = frozenset({CSV_KIND, CRD_KIND})
+_FAMILIES = frozenset({"kubernetes.io", "k8s.io", "openshift.io", "coreos.com", "operatorframework.io"})
+
+
+def _family(domain: str) -> str:
+    """The part of a domain that the finalizers and the API groups of one project share."""
+    return ".".join(domain.split(".")[-2:])
+
+
+def _foreign(key: ObjectKey, obj: KubernetesObject) -> set[str]:
+    """The families of the finalizers that an object has from others than its own API."""
+    domains = (name.partition("/")[0] for name in texts(metadata_of(obj).get("finalizers")))
+    return {_family(domain) for domain in domains if "." in domain} - {_family(key.group)}
 
 
 def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set[tuple[str, str]]:
@@ -259,6 +280,9 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
         if live is not None:
             merged = _merged(applied.get(key, {}), live.object, manifest.object)
             manifest = manifest._replace(object=merged)
+        elif key.group == OLM_GROUP and "status" in manifest.object:
+            # The API server takes the status of OLM's kinds from their controllers alone.
+            manifest = manifest._replace(object={k: v for k, v in manifest.object.items() if k not in _KEPT})
         objects[key] = manifest
         applied[key] = manifest.object
     tracked = state.tracked | {object_key(m.object) for m in manifests}
