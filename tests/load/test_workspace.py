@@ -411,3 +411,34 @@ def test_what_to_do_about_an_object_that_is_installed_as_another_olmc142(
     (finding,) = reported(tmp_path, {**bundle("kettle"), "kettle/manifests/role.json": text})
     said = f"OLM looks only at the kind: this Role {which} is installed as one of {core}"
     assert (finding.code, finding.message, finding.hint) == ("OLMC142", said, hint.format(core=core))
+
+
+def _in_folders(count: int, *folders: str) -> dict[str, str]:
+    return {f"{folder}/{n}.json": config_map(f"x{n}") for folder in folders for n in range(count)}
+
+
+def test_many_objects_that_two_folders_define_are_one_finding(tmp_path: Path) -> None:
+    for path, text in _in_folders(4, "east", "west").items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    report = Report()
+    olmc.load(tmp_path, report)
+    (found,) = report
+    assert (found.code, found.severity) == ("OLMC128", Severity.WARNING)
+    assert found.message.startswith("4 objects are defined by more than one folder;")
+    assert str(found.location) == "east/0.json:1:1"
+    assert [(text, str(place)) for text, place in found.related[:3]] == [
+        ("ConfigMap/ns/x0", "west/0.json:1:1"),
+        ("ConfigMap/ns/x1", "east/1.json:1:1"),
+        ("ConfigMap/ns/x1", "west/1.json:1:1"),
+    ]
+
+
+def test_a_few_objects_that_two_folders_define_are_a_finding_each(tmp_path: Path) -> None:
+    _, said = loaded(tmp_path, _in_folders(3, "east", "west"))
+    assert said == [f"warning OLMC127 west/{n}.json:1:1" for n in range(3)]
+
+
+def test_two_definitions_in_one_folder_stay_a_finding_beside_those_of_folders(tmp_path: Path) -> None:
+    _, said = loaded(tmp_path, {**_in_folders(4, "east", "west"), "east/again.json": config_map("x0")})
+    assert said == ["warning OLMC127 east/again.json:1:1", "warning OLMC128 east/again.json:1:1"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from olmc.compiler.load.json_schema import SchemaProblem, problems, without_nulls
@@ -316,16 +317,42 @@ def _without_namespace(obj: KubernetesObject) -> KubernetesObject:
     return {**obj, "metadata": {**obj["metadata"], "namespace": ""}}
 
 
+# A few objects that two folders define are mistakes, more of them are variants of folders.
+_MISTAKES = 3
+_PLACES = 5
+
+
 def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[Manifest, ...]:
     """The manifests, of several for one object only the last one (what a cluster would keep)."""
     last: dict[ObjectKey, Manifest] = {}
+    twice: list[tuple[ObjectKey, Location, Location]] = []
     for manifest in manifests:
         key = object_key(manifest.object)
         if key in last:
-            before: Location = locate(last[key].source, ())
-            place = locate(manifest.source, ())
-            report.add(rules.TWICE.finding(place, identity=key, related=(("the other one", before),)))
+            twice.append((key, locate(last[key].source, ()), locate(manifest.source, ())))
             # Out first, since a key that is set again would keep its old place.
             del last[key]
         last[key] = manifest
+    for finding in _twice(twice):
+        report.add(finding)
     return tuple(last.values())
+
+
+def _twice(found: Sequence[tuple[ObjectKey, Location, Location]]) -> Iterator[Diagnostic]:
+    """The findings about objects with two definitions: one each, or one for all whose definitions are in two folders
+    where these are many."""
+    of_folders: dict[ObjectKey, tuple[Location, Location]] = {}
+    for key, *places in found:
+        if not _in_one_folder(places):
+            of_folders.setdefault(key, (places[0], places[1]))
+    has_variants = len(of_folders) > _MISTAKES
+    for key, *places in found:
+        if not has_variants or _in_one_folder(places):
+            yield rules.TWICE.finding(places[1], identity=key, related=(("the other one", places[0]),))
+    if has_variants:
+        listed = [(str(key), place) for key, places in list(of_folders.items())[:_PLACES] for place in places]
+        yield rules.IN_FOLDERS.finding(listed[0][1], count=len(of_folders), related=tuple(listed[1:]))
+
+
+def _in_one_folder(places: Sequence[Location]) -> bool:
+    return len({PurePosixPath(place.path).parent for place in places}) == 1
