@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
@@ -59,6 +60,7 @@ UNKNOWN = "Unknown"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
+_BELOW = "\n    "
 _LEFT_OUT = frozenset({"missing", "causes", "remedy", "is_stalled", "way_out", "operator", "extension", "controller"})
 _OPTIONAL = ("operator", "extension", "controller")
 
@@ -362,36 +364,71 @@ def _lines(each: OperatorStatus) -> Iterator[tuple[bool, list[str]]]:
         yield False, [*("" for _ in cells), text]
 
 
+class _Row(NamedTuple):
+    """An operator of the table: its workspace, that workspace in commands, the command that has the finding about a
+    catalog, and a mark where other rows wait for the same content."""
+
+    path: str
+    each: OperatorStatus
+    folder: str
+    check: str
+    mark: str = ""
+
+
 def _short_table(
     found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint, folders: Mapping[OperatorStatus, str],
     begun: str,
 ) -> str:  # fmt: skip
-    """A row each, with its reason where that is a problem and fits, and below what is wrong and what to do."""
+    """A row each, with its reason where that is a problem and fits, and below what is wrong and what to do. The content
+    that several rows wait for is named once, below the table."""
     named = any(path for path, _ in found)
+    rows = _marked([_row(path, each, here, folders, begun, named) for path, each in found])
     head = ["WORKSPACE"] * named + ["NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
-    rows = [[path] * named + _cells(each) for path, each in found]
-    reasons = [_problem(each) for _, each in found]
-    with_reasons = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
-    lines = aligned([[*head, "REASON"], *with_reasons]).splitlines()
+    reasons = [f"{_problem(row.each)}{row.mark}" for row in rows]
+    phases = [_phase(row.each) for row in rows]
+    full = [[*_cells(row, phase, named), reason] for row, phase, reason in zip(rows, phases, reasons, strict=True)]
+    lines = aligned([[*head, "REASON"], *full]).splitlines()
     has_column = any(reasons) and max(map(len, lines)) <= _COLUMNS
     if not has_column:
-        lines = aligned([head, *rows]).splitlines()
+        phases = [f"{_phase(row.each) or (UNKNOWN if _is_unknown(row.each) else '')}{row.mark}" for row in rows]
+        lines = aligned([head, *(_cells(*each, named) for each in zip(rows, phases, strict=True))]).splitlines()
     at = lines[0].index(" PHASE") + 1
-    text = f"{lines[0]}\n"
-    for (path, each), line, reason in zip(found, lines[1:], reasons, strict=True):
-        phase = _phase(each) or _NOTHING
-        text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
-        where = folders.get(each, path or here)
-        where = f"{f' {_quoted(where)}' if where else ''}{begun}"
-        checked = here if each in folders else path or here
-        check = f"olmc check{f' {_quoted(checked)}' if checked else ''}" if named else ""
-        shown = _below(each, "" if has_column else reason, where, check)
-        text += "".join(f"    {clean(below)}\n" for below in shown)
-    return text
+    text, notes = f"{lines[0]}\n", {}
+    for row, phase, line in zip(rows, phases, lines[1:], strict=True):
+        shown = phase or _NOTHING
+        text += f"{line[:at]}{paint(shown, _style_of(row.each))}{line[at + len(shown) :]}\n"
+        below = [clean(part) for part in _below(row.each, has_column or bool(row.mark), row.folder, row.check)]
+        if row.mark:
+            notes[row.mark.strip()] = below
+        else:
+            text += "".join(f"    {part}\n" for part in below)
+    return text + "".join(f"{mark} {_BELOW.join(below)}\n" for mark, below in notes.items())
 
 
-def _cells(each: OperatorStatus) -> list[str]:
-    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, _phase(each), each.upgrade)]
+def _row(
+    path: str, each: OperatorStatus, here: str, folders: Mapping[OperatorStatus, str], begun: str, named: bool
+) -> _Row:
+    where = folders.get(each, path or here)
+    checked = here if each in folders else path or here
+    check = f"olmc check{f' {_quoted(checked)}' if checked else ''}" if named else ""
+    return _Row(path, each, f"{f' {_quoted(where)}' if where else ''}{begun}", check)
+
+
+def _marked(rows: Sequence[_Row]) -> list[_Row]:
+    """The rows, those that wait for the same content as another one with a number for it."""
+    waits = {row: tuple(_below(row.each, True, "", row.check)) for row in rows if _is_unknown(row.each)}
+    several = [content for content, count in Counter(waits.values()).items() if count > 1]
+    numbers = {content: f" [{number}]" for number, content in enumerate(several, 1)}
+    return [row._replace(mark=numbers.get(waits.get(row, ()), "")) for row in rows]
+
+
+def _cells(row: _Row, phase: str, named: bool) -> list[str]:
+    cells = row.each.namespace, row.each.package, row.each.version, phase, row.each.upgrade
+    return [row.path] * named + [cell or _NOTHING for cell in cells]
+
+
+def _is_unknown(each: OperatorStatus) -> bool:
+    return UNKNOWN in (each.waits, each.reason)
 
 
 def _phase(each: OperatorStatus) -> str:
@@ -420,16 +457,17 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _below(each: OperatorStatus, reason: str, folder: str, check: str) -> Iterator[str]:
-    """The cause of a problem, behind its reason where no column has that, and the way out; `folder` is the workspace
+def _below(each: OperatorStatus, has_reason: bool, folder: str, check: str) -> Iterator[str]:
+    """The cause of a problem, behind its reason unless the row has that, and the way out; `folder` is the workspace
     in commands, with the cluster that it is applied to. `check` is the command that has the finding about a catalog, ""
     where that follows."""
     if not _has_problem(each):
         return
+    reason = "" if has_reason or (_is_unknown(each) and not each.phase) else _problem(each)
     cause = in_short(each)
     if reason or cause:
         yield ": ".join(filter(None, (reason, cause)))
-    if UNKNOWN in (each.waits, each.reason):
+    if _is_unknown(each):
         if check:
             yield f"`{check}` has the way out."
         return

@@ -71,11 +71,11 @@ IN_FOLDERS = Rule(
     "OLMC128",
     Severity.WARNING,
     "Objects that several folders define",
-    "{count} objects are defined by more than one folder; where a cluster gets all of these folders, the last definition "
-    "wins",
+    "{count} objects are defined by more than one folder; where a cluster gets all of these folders, the last "
+    "definition wins",
     "Compile the folders of one cluster (olmc check FOLDER), and leave the others out with .olmcignore.",
-    "Folders that define the same objects are often variants, of which a cluster gets one. Compiled together, they are a "
-    "cluster that does not exist.",
+    "Folders that define the same objects are often variants, of which a cluster gets one. Compiled together, they are "
+    "a cluster that does not exist.",
 )
 REFUSED = Rule(
     "OLMC129",
