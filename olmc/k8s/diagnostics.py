@@ -125,7 +125,10 @@ class DecodeFailure(NamedTuple):
 
 
 class RefusedObject(NamedTuple):
-    """An object that the API server refuses, with the document, the keys that lead to the mistake and the problem."""
+    """An object that the API server refuses, with the document, the keys that lead to the mistake and the problem.
+
+    `content` is a digest of all that it says; `has_variables`: Flux may make another object of it.
+    """
 
     kind: str
     name: str
@@ -134,6 +137,8 @@ class RefusedObject(NamedTuple):
     problem: str = ""
     group: str = ""
     namespace: str = ""
+    content: str = ""
+    has_variables: bool = False
 
 
 class UnservedKind(NamedTuple):

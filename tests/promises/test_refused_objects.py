@@ -59,3 +59,67 @@ def test_an_object_that_is_refused_from_now_on_is_a_risk(tmp_path: Path) -> None
     done = run_here(["plan", "w", "--from", "v", "--fail-on", "risk"], tmp_path)
     assert done.code == 1
     assert "which the API server refuses" in done.output
+
+
+_CHANGED = {
+    "a role": ("name: cluster-admin}", "name: view}"),
+    "a subject": ("name: evil", "name: crew"),
+    "a label": ("metadata: {name: x}", "metadata: {name: x, labels: {a: b}}"),
+}
+
+
+@pytest.mark.parametrize("command", _COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("what", _CHANGED)
+def test_a_refused_object_that_changes_is_a_risk(what: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    """Its message is the same on both sides: the mistake is elsewhere, and a later version may take the object."""
+    old, new = _sides(tmp_path, "own-namespace")
+    (old / "x.yaml").write_text(_REFUSED["a type"].replace(*_CHANGED[what]))
+    (new / "x.yaml").write_text(_REFUSED["a type"])
+    done = run_here([*command, "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "left out on both sides, and another: ClusterRoleBinding/x" in done.output
+
+
+@pytest.mark.parametrize("place", ["infrastructure/lighthouse", "operators/base"])
+def test_a_plan_of_a_repository_reports_the_change(place: str, tmp_path: Path) -> None:
+    old, new = _sides(tmp_path, "repos/flux")
+    for side, role in ((old, "view"), (new, "cluster-admin")):
+        (side / place / "x.yaml").write_text(_REFUSED["a type"].replace("cluster-admin", role))
+        kustomization = side / place / "kustomization.yaml"
+        if kustomization.is_file():
+            kustomization.write_text(kustomization.read_text().replace("resources:", "resources:\n- x.yaml"))
+    done = run_here(["plan", "w", "--from", "v", "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "another: ClusterRoleBinding/x; which the API server refuses" in done.output
+
+
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: tug, namespace: harbour}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: tug}}
+  template:
+    metadata: {labels: {app: tug}}
+    spec: {hostNetwork: NETWORK, containers: [{name: tug, image: "registry.example.com/tug:v1"}]}
+"""
+
+
+@pytest.mark.parametrize("replicas", ["${R:=2}", "${R}", "${#R}", "'${R:-1}${S}'"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_object_that_flux_completes_is_not_refused(is_there: bool, replicas: str, tmp_path: Path) -> None:
+    """The API server never sees the variable; the object is graded with its default, against itself."""
+    old, new = _sides(tmp_path, "own-namespace")
+    text = _DEPLOYMENT.replace("NETWORK", "false")
+    if is_there:
+        (old / "x.yaml").write_text(text.replace("REPLICAS", "1"))
+    (new / "x.yaml").write_text(text.replace("REPLICAS", replicas))
+    output = run_here(["diff", "v", "w", "--fail-on", "any"], tmp_path).output
+    assert "takes only once Flux fills in its variables" in output
+    assert "the API server refuses" not in output
+    (new / "x.yaml").write_text(text.replace("REPLICAS", replicas).replace("false", "'${N:=true}'"))
+    done = run_here(["diff", "v", "w", "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert f"hostNetwork: {'false → ' * is_there}true" in done.output
+    assert ("new: runs" in done.output) is not is_there

@@ -64,6 +64,37 @@ ATTACKS = {
     "privileges by default": (
         deployment("${app}-tug"), deployment("${app}-tug", ", securityContext: {privileged: '${P:=true}'}")
     ),
+    "a default in a default": ("", BINDING.replace("view", "'${A:=${B:=cluster-admin}}'")),
+    "a part of a default in a default": ("", BINDING.replace("view", "'${A:-cluster-${B:-admin}}'")),
+    "privileges by another operator": (
+        deployment("tug"), deployment("tug", ", securityContext: {privileged: '${P:+true}'}")
+    ),
+    "privileges by an error": (deployment("tug"), deployment("tug", ", securityContext: {privileged: '${P:?true}'}")),
+    "privileges by a name that begins with a digit": (
+        deployment("tug"), deployment("tug", ", securityContext: {privileged: '${1P:=true}'}")
+    ),
+    "privileges behind an escaped dollar": (deployment("tug"), deployment("tug").replace("tug:v1", "$$${I:=x:latest}")),
+    "privileges by two variables": (
+        deployment("tug"), deployment("tug", ", securityContext: {privileged: '${A:=tr}${B:=ue}'}")
+    ),
+    "privileges and an empty variable": (
+        deployment("tug"), deployment("tug", ", securityContext: {privileged: '${A:=true}${B}'}")
+    ),
+    "privileges under a key by default": (
+        deployment("tug"), deployment("tug", ", securityContext: {'${K:=privileged}': true}")
+    ),
+    "a part of a key": (deployment("tug"), deployment("tug", ", securityContext: {'privileged${K}${L:=}': true}")),
+    "the user 0 by a length": (deployment("tug"), deployment("tug", ", securityContext: {runAsUser: '${#X}'}")),
+    "a list by default": (
+        deployment("tug"), deployment("tug", ", securityContext: {capabilities: {add: '${A:=[SYS_ADMIN]}'}}")
+    ),
+    "an object by default": (
+        deployment("tug"), deployment("tug", """, securityContext: '${A:={"privileged":true}}'""")
+    ),
+    "rules by default": (
+        ROLE, ROLE.replace('rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]',
+                           """rules: '${R:=[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}}]'"""),
+    ),
     "another image by default": (
         deployment("tug"), deployment("tug").replace("registry.example.com", "${REGISTRY:=evil.example.com}")
     ),
@@ -76,6 +107,11 @@ HARMLESS = {
     "a script": ("", SCRIPT),
     "a subject": ("", BINDING.replace("name: crew,", "name: '${TEAM}',")),
     "arguments": (deployment("${app}-tug"), deployment("${app}-tug", ", args: ['${LEVEL:=debug}']")),
+    "a registry that is a variable": (
+        deployment("tug").replace("registry.example.com", "${R}"),
+        deployment("tug").replace("registry.example.com/tug:v1", "${R}/tug:v2"),
+    ),
+    "replicas": (deployment("tug"), deployment("tug").replace("spec:", "spec:\n  replicas: '${R:=2}'", 1)),
     "an escaped variable": (ROLE, ROLE.replace("name: crew", "name: crew, annotations: {a: '$${A:=b}'}")),
 }
 

@@ -26,7 +26,7 @@ from olmc.k8s.api.validation.metadata import (
 )
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.k8s.gojson import DecodeError, decode
-from olmc.k8s.lean import regex
+from olmc.k8s.lean import regex, sha256
 from olmc.k8s.objects import (
     CRD_KIND,
     CRD_V1,
@@ -233,8 +233,11 @@ def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: 
     """That the API server refuses an object, because of a `problem` in its field `where`."""
     kind, name = obj["kind"], obj["metadata"]["name"]
     finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
-    key = object_key(obj)
-    return finding.caused_by(RefusedObject(kind, name, group=key.group, namespace=key.namespace))
+    key, written = object_key(obj), json.dumps(obj, sort_keys=True, default=str)
+    content = sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
+    return finding.caused_by(
+        RefusedObject(kind, name, None, (), "", key.group, key.namespace, content, "${" in written)
+    )
 
 
 def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:

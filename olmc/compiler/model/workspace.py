@@ -54,6 +54,7 @@ class Reason(StrEnum):
     TOOLS = "tools"
     COPY = "copy"
     REFUSED = "refused"
+    UNFILLED = "unfilled"
     LINK = "link"
     TEMPLATE = "template"
     PROJECT = "project"
@@ -88,6 +89,7 @@ _TEXTS = {
     Reason.TOOLS: "in a list that is for tools",
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
     Reason.REFUSED: "which the API server refuses",
+    Reason.UNFILLED: "which the API server takes only once Flux fills in its variables",
     Reason.LINK: "behind a link that is not followed",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.PROJECT: "beside the bundle of a project of operator-sdk",

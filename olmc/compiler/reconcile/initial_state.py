@@ -242,8 +242,9 @@ def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, repor
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     finding = refusal(obj, locate(manifest.source, keys), where, problem)
-    cause = RefusedObject(obj["kind"], obj["metadata"]["name"], manifest.source, keys, problem)
-    report.add(finding.caused_by(cause))
+    cause = finding.cause
+    assert isinstance(cause, RefusedObject)
+    report.add(finding.caused_by(cause._replace(source=manifest.source, keys=keys, problem=problem)))
 
 
 def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subscription | None:

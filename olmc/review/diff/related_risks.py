@@ -8,6 +8,7 @@ from typing import Any
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.selectors import is_empty, matches
+from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -23,6 +24,7 @@ from olmc.k8s.objects import (
     text,
     texts,
 )
+from olmc.k8s.yaml import read
 from olmc.k8s.yaml.scalars import resolve
 from olmc.review.diff.crd_kinds import DiffChange, plain
 from olmc.review.diff.matching import Pair
@@ -94,7 +96,10 @@ def embedded_changes(pairs: Iterable[Pair], compare: Compare) -> Iterator[DiffCh
             yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
 
 
-_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^}]*))?\}")
+_VARIABLE = regex(r"(?<!\$)((?:\$\$)*)\$\{(?:\w+:?[-=?+]((?:[^$}]|\$(?!\{))*)|#\w+)\}")
+"""A variable that has a value without being set: a default, under any operator that gives one, or a length (0)."""
+_UNSET = regex(r"(?<!\$)\$\{\w[^}]*\}")
+_DEEPEST = 50
 
 
 def variable_changes(
@@ -115,6 +120,9 @@ def variable_changes(
     ]
     known = set(map(_described, compare([*rights[0], *was], [*rights[1], *now])))
     before, after = ([*map(_filled, objects)] for objects in ((*was, *old.unfilled), (*now, *new.unfilled)))
+    # An object that has got its first variable is compared with itself.
+    filled = {object_key(obj) for obj in after} - {object_key(obj) for obj in (*before, *rights[0])}
+    before += (obj for obj in old.objects if object_key(obj) in filled)
     for change in compare([*rights[0], *before], [*rights[1], *after]):
         if _described(change) not in known:
             yield variable_risk(change.identity, plain(change.message))
@@ -134,13 +142,43 @@ def _is_right(obj: KubernetesObject) -> bool:
 
 
 def _filled(obj: Any) -> Any:
-    """Fill the defaults of variables into the texts of a value; a text that is one variable may become any scalar."""
+    """Fill the defaults of variables into keys and texts; Flux does so in YAML, where a text may become any value."""
     if isinstance(obj, str) and "${" in obj:
-        filled = _VARIABLE.sub(lambda match: match[0] if match[2] is None else match[2], obj)
-        return resolve(filled) if filled != obj and _VARIABLE.fullmatch(obj) else filled
+        filled = _with_defaults(obj)
+        # Other texts are in quotes in YAML, and stay texts.
+        is_plain = ": " not in obj and " #" not in obj and "\n" not in obj
+        return _value_of(filled) if is_plain else filled
     if isinstance(obj, dict):
-        return {key: _filled(value) for key, value in obj.items()}
+        return {_key(key): _filled(value) for key, value in obj.items()}
     return list(map(_filled, obj)) if isinstance(obj, list) else obj
+
+
+def _key(key: Any) -> Any:
+    return _UNSET.sub("", _with_defaults(key)) if isinstance(key, str) and "${" in key else key
+
+
+def _with_defaults(written: str) -> str:
+    """Fill in the defaults of variables from the innermost one to the outermost."""
+    for _ in range(_DEEPEST):
+        if "${" not in written:
+            break
+        before = written
+        written = _VARIABLE.sub(
+            lambda match: "$" * (len(match[1]) // 2) + ("0" if match[2] is None else match[2]), before
+        )
+        if written == before:
+            break
+    return written
+
+
+def _value_of(filled: str) -> Any:
+    """Read a filled text as YAML; a variable that stays is empty where the rest is no text."""
+    left = _UNSET.sub("", filled)
+    if left[:1] in ("[", "{"):
+        documents = read("", left, Report())
+        return documents[0].value if len(documents) == 1 else filled
+    value = resolve(left)
+    return filled if isinstance(value, str) or value is None else value
 
 
 def _variables(role: KubernetesObject) -> set[str]:

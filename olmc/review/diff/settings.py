@@ -164,19 +164,24 @@ def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgem
 
     Whatever tool applies the whole folder would apply them. `unread` says what there may be besides, "" for nothing.
     """
-    return RISK, ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
+    return _severity(reason), ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
 
 
 @change_kind("LeftOutChanged", ChangeGroup.SETTINGS, CHANGED)
 def left_out_changed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out on both sides, and not the same; the values are those of LeftOutAdded."""
-    return RISK, ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
+    return _severity(reason), ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
 
 
 @change_kind("LeftOutRemoved", ChangeGroup.SETTINGS, REMOVED)
 def left_out_removed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are no longer left out, or no longer there; the values are those of LeftOutAdded."""
     return CHANGE, ("no longer among what is left out: ", *_content(objects, unread), f"; {reason}")
+
+
+def _severity(reason: str) -> Severity:
+    """Grade what is left out; objects with variables are graded as they are with the defaults of these."""
+    return CHANGE if reason == Reason.UNFILLED.text else RISK
 
 
 def _content(objects: tuple[str, ...], unread: str) -> Message:
@@ -288,8 +293,9 @@ def _refused(diagnostics: Iterable[Diagnostic]) -> Iterator[LeftOut]:
     """List the objects that the API server refuses, each with what is wrong with it."""
     for each in diagnostics:
         if isinstance(each.cause, RefusedObject) and each.location is not None:
-            left = LeftObject(ObjectKey("", each.cause.kind, "", each.cause.name), each.message)
-            yield LeftOut(each.location, Reason.REFUSED, (left,))
+            digest = f"{each.message} {each.cause.content}"
+            left = LeftObject(ObjectKey("", each.cause.kind, "", each.cause.name), digest)
+            yield LeftOut(each.location, Reason.UNFILLED if each.cause.has_variables else Reason.REFUSED, (left,))
 
 
 def workspace_side(

@@ -390,7 +390,8 @@ def _content(root: Path, part: ClusterPart) -> tuple[list[Any], ...]:
         [*own, *(manifest.object for manifest in part.others)],
         [(each.catalogs, each.bundles, each.policies) for each in found],
         [read_text(home, LOCK_FILE, Report()) if has_file(home, LOCK_FILE) else None for home in homes],
-        [each.message for each in grave],
+        # An object that is refused for the same reason may have other content.
+        [f"{each.message} {getattr(each.cause, 'content', '')}" for each in grave],
     )
 
 
