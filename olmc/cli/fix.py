@@ -139,12 +139,18 @@ def _agreed(remedy: Remedy) -> bool:
     return click.confirm(clean(remedy.candidate.text), err=True)
 
 
+def _outcome(remedy: Remedy) -> str:
+    """What a change comes to that does not cure its diagnosis."""
+    text = remedy.candidate.text
+    return f"not enough: {text}; then {remedy.left}" if remedy.left else f"does not help: {text}"
+
+
 def _tell_unfixed(finding: Diagnostic, folder: str, tried: Sequence[str] = ()) -> None:
     """Report a problem that no change cures: with its place, the changes that were tried, and the way out."""
     (finding,) = seen_from(folder, [finding])
     place = f"{finding.location}: " if finding.location is not None else ""
     say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
-    for line in (*(f"does not help: {text}" for text in tried), *finding.hint.splitlines()):
+    for line in (*tried, *finding.hint.splitlines()):
         say(clean(f"  {line}"))
 
 
@@ -152,7 +158,7 @@ def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch, folder: str) -> N
     """Report the diagnoses that no change cures, with what was tried and the command for each."""
     for diagnosis in left:
         failed = [
-            remedy.candidate.text
+            _outcome(remedy)
             for remedy in tried.tried
             if remedy.diagnosis == diagnosis and remedy.changes and not remedy.is_proven
         ]

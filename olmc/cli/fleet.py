@@ -161,6 +161,9 @@ def run_command(
         tuple(map(reader_of, found.trees)),
     )  # fmt: skip
 
+    if any(entry.is_part for entry in found.entries):
+        together = f"; `olmc {command}` at the root compiles those of a cluster together" if command != "render" else ""
+        say(f"olmc: each entry is compiled by itself, also where several are in one cluster{together}")
     store = user_cache()
     tasks = tasks_of(order, found.entries)
     with results_of(tasks, store, _runner(work, store), _progress) as (count, result_of):

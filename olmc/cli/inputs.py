@@ -63,6 +63,8 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
     if not root.is_dir() or (old.startswith("git:") and ":" in old.removeprefix("git:")) or ".." in old:
         wrong_usage("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
     meant = _entries([root], [name])
+    if any(one.part is not None for one in meant):
+        bad_value(f"{name} is a file with values of a pattern; compare it with `olmc plan --entry {name}`.", "--entry")
     folders = dict.fromkeys(one.root for one in meant)
     if len(folders) > 1 or any(one.release is not None for one in meant):
         problem = "is a Helm chart with values of its own" if len(folders) == 1 else "is several folders"
@@ -126,13 +128,16 @@ def _name(path: Path) -> str:
 # The state that `--from` names, for commands, which end where there is none.
 
 
-def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> NamedState:
-    """Return the state that `names` mean, for a compilation of the path `beside` with these options.
+def state_from(
+    names: Sequence[str], beside: str, options: Options, given: frozenset[str], entry: str = ""
+) -> NamedState:
+    """Return the state that `names` mean, for a compilation of the path `beside`, or of an entry of the repository
+    there, with these options.
 
     Of two, one is a workspace, which says what was applied, and one says what the cluster holds. Ends the command,
     with the reason on stderr, where there is no such state.
     """
-    beginning = Beginning(beside, CompileRequest(Path(), options, given))
+    beginning = Beginning(beside, CompileRequest(Path(), options, given), entry=entry)
     return _read(names, beginning, joined_states)
 
 

@@ -276,7 +276,9 @@ def options_of(ctx: click.Context, fields: dict[str, Any], base: Options = _DEFA
         return options
     from olmc.cli.inputs import state_from  # most runs begin with a fresh cluster
 
-    found = state_from(fields["from_"], _beside(ctx), options, _known_fields(ctx))
+    entries: Sequence[str] = ctx.params.get("entries") or ()
+    entry = entries[0] if len(entries) == 1 else ""
+    found = state_from(fields["from_"], _beside(ctx), options, _known_fields(ctx), entry)
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 

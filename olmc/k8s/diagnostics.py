@@ -141,6 +141,14 @@ class RefusedObject(NamedTuple):
     has_variables: bool = False
 
 
+class OpenRelease(NamedTuple):
+    """A chart that an object installs with values that only a cluster knows, and the fields that bring them."""
+
+    applier: str
+    chart: str
+    fields: str
+
+
 class UnservedKind(NamedTuple):
     """A kind that the cluster does not serve, as `--api` takes it, and the minor version of Kubernetes 1 that removed
     it, 0 for one of others."""
@@ -202,6 +210,7 @@ Cause = (
     | SourceFault
     | PlanFault
     | RefusedObject
+    | OpenRelease
     | UnservedKind
     | StoredVersion
     | UnfitResource

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, clone_repository, git, olmc
+from scenarios import write
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 
@@ -156,3 +157,28 @@ def test_the_old_side_of_a_plan_has_the_values_of_the_application(
     assert release is not None
     assert [Path(each.path).name for each in release.value_files] == ["values-prod.yaml"]
     assert asked[0].root.name == "tools"
+
+
+@needs_helm
+def test_charts_of_a_set_with_unknown_values_are_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OLMC189 names all charts that one object installs with what only the cluster knows."""
+    subscription = (
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: NAME, namespace: NAME}\n"
+        "spec: {name: NAME, source: harbour, sourceNamespace: olm}\n"
+    )
+    applications = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all, namespace: argocd}\nspec:\n"
+        "  generators:\n  - matrix:\n      generators:\n      - clusters: {}\n"
+        "      - list: {elements: [{chart: kettle}, {chart: teapot}]}\n"
+        "  template:\n    metadata: {name: '{{name}}-{{chart}}'}\n    spec:\n      destination: {name: '{{name}}'}\n"
+        "      source: {repoURL: 'https://git.example.com/harbour.git', path: 'charts/{{chart}}'}\n"
+    )
+    files = {"set.yaml": applications}
+    for name in ("kettle", "teapot"):
+        files[f"charts/{name}/Chart.yaml"] = f"apiVersion: v2\nname: {name}\nversion: 1.0.0\n"
+        files[f"charts/{name}/templates/{name}.yaml"] = subscription.replace("NAME", name)
+    write(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    said = olmc("check").stdout
+    assert said.count("[OLMC189]") == 1
+    assert "ApplicationSet/argocd/all renders 2 charts (kettle, teapot) with what its generators fill in" in said

@@ -330,3 +330,16 @@ def test_what_olmc_vendor_fetched_stays(tmp_path: Path) -> None:
     edit = FieldEdit(Source("vendor/service.yaml", text, 0), ("metadata", "name"), "pier")
     with pytest.raises(EditError, match=r"digest is in olmc\.lock"):
         remedies.changes_of(tmp_path, [edit])
+
+
+@pytest.mark.parametrize(("package", "code"), [("beakon", 0), ("windlass", 1)])
+def test_a_namespace_without_a_group_may_have_another_mistake(workspace: Path, package: str, code: int) -> None:
+    """What is not enough by itself is no change that does not help; the advice is to make it."""
+    changed(workspace, "  name: beacon\n  source", f"  name: {package}\n  source")
+    changed(workspace, "kind: OperatorGroup", "kind: ConfigMap")
+    changed(workspace, "apiVersion: operators.coreos.com/v1\n", "apiVersion: v1\n")
+    result = fix(workspace)
+    assert (result.exit_code, "does not help: Add an OperatorGroup" in result.output) == (code, False)
+    if code:
+        assert "not enough: Add an OperatorGroup for namespace harbour" in result.output
+        assert "; then Subscription harbour/beacon asks for name windlass" in result.output

@@ -279,3 +279,15 @@ def test_a_list_that_is_none_is_refused(fleet: Fleet, content: str) -> None:
 def test_a_command_asks_for_an_entry_where_several_share_a_result(fleet: Fleet, project: Path) -> None:
     text = fleet.run("status", os.fspath(project / "fixtures" / "requirements-not-met"), beside=False).out
     assert "`olmc why crane.v1.0.0 ENTRY` explains it." in text
+
+
+def test_entries_of_one_cluster_are_compiled_each_by_itself(fleet: Fleet) -> None:
+    """And a command at the root, which is named, compiles them together."""
+    for name in ("aalborg", "bergen"):
+        application = (
+            f"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}, namespace: argocd}}\n"
+            f"spec: {{destination: {{name: north}}, source: {{path: clusters/{name}}}}}\n"
+        )
+        (fleet.root / f"{name}.yaml").write_text(application, encoding="utf-8")
+    assert "`olmc status` at the root compiles those of a cluster together" in fleet.run("status", ".").told
+    assert "at the root compiles" not in fleet.run("status", "clusters/bergen").told

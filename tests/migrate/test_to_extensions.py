@@ -576,3 +576,24 @@ def test_differences_are_told_by_name() -> None:
         "n[1] is 3 instead of 2",
         'volumes.a is absent instead of {"name": "a", "x": 1}',
     ]
+
+
+def test_a_catalog_that_is_not_declared_has_no_content_to_fetch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`olmc vendor` fetches catalogs that the workspace declares."""
+    monkeypatch.chdir(tmp_path)
+    ways = {
+        "market": "Add the CatalogSource and run `olmc vendor`, or fill catalogs/market/.",
+        "redhat-operators": "Run `olmc init workspace --openshift RELEASE`",
+    }
+    for name, way in ways.items():
+        namespace = "openshift-marketplace" if name == "redhat-operators" else "olm"
+        (tmp_path / "kettle.yaml").write_text(
+            "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: kettle, namespace: tea}\n"
+            f"spec: {{name: kettle, source: {name}, sourceNamespace: {namespace}}}\n",
+            encoding="utf-8",
+        )
+        said = migrate(Path(), "--dry-run").output
+        assert f"the workspace has no CatalogSource {namespace}/{name}, so its operator is unknown" in said
+        assert way in said

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
+from commands import clone_repository, olmc
 from scenarios import write
 
 from olmc.cli.main import main
@@ -396,3 +397,68 @@ def test_bundles_at_the_top_count_for_all_entries(tmp_path: Path) -> None:
     having = json.loads(plan(tmp_path / "having", content | bundle, "-o", "json").stdout)
     (operator,) = having["clusters"][0]["plan"]["operators"]
     assert (operator["phase"], operator["outcome"]) == ("Succeeded", "installed")
+
+
+HOOK = GROUP.replace(
+    "quay, namespace: harbour", 'mole, namespace: dock, annotations: {argocd.argoproj.io/hook: "KIND"}'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_applied"), [("Skip", False), ("SyncFail", False), ("PreSync", True), ("no", True)]
+)
+def test_argo_cd_leaves_some_hooks_out(tmp_path: Path, kind: str, is_applied: bool) -> None:
+    """Without Argo CD the annotation means nothing."""
+    added = {"clusters/north/hook.yaml": HOOK.replace("KIND", kind)}
+    planned = json.loads(plan(tmp_path, added, "-o", "json").stdout)
+    assert planned_by_cluster(planned) == ({"north": [("create", "mole")]} if is_applied else {})
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: NAME, namespace: flux}\n"
+    flux += "spec: {path: clusters/NAME, kubeConfig: {secretRef: {name: NAME}}, prune: true}\n"
+    base = BASE | {f"apps/{name}.yaml": flux.replace("NAME", name) for name in ("north", "south")}
+    planned = json.loads(plan(tmp_path / "flux", added, "-o", "json", base=base).stdout)
+    assert planned_by_cluster(planned) == {"north": [("create", "mole")]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("path:", "targetRevision: v1.2.0, path:", "stays at revision v1.2.0, so the change reaches the cluster once"),
+        ("path:", "targetRevision: main, path:", ""),
+        ("harbour.git", "far.git", "applies it from another repository than most others; olmc takes it from this one"),
+        ("https://git.example.com/harbour.git", "git@git.example.com:harbour", ""),
+    ],
+)
+def test_an_entry_that_a_change_may_not_reach_is_named(tmp_path: Path, old: str, new: str, reason: str) -> None:
+    west = {"apps/west.yaml": APPLICATION.format("west", "clusters/west"), "clusters/west/group.yaml": GROUP}
+    base = {**BASE, **west, "apps/south.yaml": BASE["apps/south.yaml"].replace(old, new)}
+    added = {f"clusters/{name}/other.yaml": GROUP.replace("quay", "mole") for name in ("north", "south")}
+    result = plan(tmp_path, added, "-o", "json", base=base)
+    planned = json.loads(result.stdout)
+    jsonschema.validate(planned, schema("repository-plan"))
+    assert [each["entry"] for each in planned["held"]] == (["clusters/south"] if reason else [])
+    said = plan(tmp_path, added, base=base).stdout
+    assert f"clusters/south: Application/argocd/south {reason}" in said if reason else "clusters/south: " not in said
+
+
+def test_a_suspended_kustomization_holds_a_change_back(tmp_path: Path) -> None:
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: NAME, namespace: flux}\n"
+    flux += "spec: {path: clusters/NAME, kubeConfig: {secretRef: {name: NAME}}, prune: true, suspend: true}\n"
+    base = BASE | {"apps/north.yaml": flux.replace("NAME", "north")}
+    said = plan(tmp_path, {"clusters/north/other.yaml": GROUP.replace("quay", "mole")}, base=base).stdout
+    assert "clusters/north: Kustomization/flux/north is suspended, so the change reaches the cluster once" in said
+
+
+@needs_helm
+def test_an_entry_with_the_values_of_a_pattern_has_a_state_in_a_revision(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file is no state of a cluster, and a comparison of folders has nothing to do with it."""
+    root = clone_repository(project / "fixtures" / "repos" / "pattern", tmp_path / "pattern")
+    monkeypatch.chdir(root)
+    values = root / "values-hub.yaml"
+    values.write_text(values.read_text(encoding="utf-8").replace("channel: stable", "channel: fast"), encoding="utf-8")
+    planned = olmc("plan", "--entry", "values-hub.yaml", "--from", "git:HEAD")
+    assert "spec.channel: stable → fast" in planned.stdout
+    assert olmc("status", "--entry", "values-hub.yaml", "--from", "git:HEAD").exit_code != 3
+    compared = olmc("diff", "git:HEAD", ".", "--entry", "values-hub.yaml")
+    assert (compared.exit_code, "`olmc plan --entry values-hub.yaml`" in compared.stderr) == (2, True)

@@ -28,7 +28,7 @@ from olmc.compiler.load.releases import Release, ValueFile
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.restmapper import builtin_kinds, versions_of
 from olmc.k8s.api.selectors import is_dns1123_subdomain
-from olmc.k8s.diagnostics import Location, Report, Severity, Source, join_limited
+from olmc.k8s.diagnostics import Location, OpenRelease, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import APIResource, Manifest, as_text, mapping, name_of
 from olmc.k8s.yaml import read
@@ -189,7 +189,8 @@ def _report_unknown(root: Path, chart: Chart, release: Release, report: Report) 
     if release.unknown:
         fields, name = " and ".join(release.unknown), release.applier
         place = _from(root, release, release.place)
-        report.add(rules.OPEN_VALUES.finding(place, name=name, chart=chart.name, fields=fields))
+        finding = rules.OPEN_VALUES.finding(place, name=name, chart=f"the chart {chart.name}", fields=fields)
+        report.add(finding.caused_by(OpenRelease(name, chart.name, fields)))
     for dependency in chart.dependencies:
         if dependency.folder is None:
             origin = dependency.repository or f"charts/{dependency.name}"

@@ -40,6 +40,7 @@ from olmc.k8s.objects import (
     KubernetesObject,
     Manifest,
     ObjectKey,
+    annotations_of,
     gvk_of,
     mapping,
     name_of,
@@ -239,6 +240,8 @@ def _content(
     unknown: tuple[str, ...] = ()
     if variables is not None:
         unknown = _fill_in(reading, variables, _held_for(placement, held))
+    if entry.appliers and all(map(_is_of_argo, entry.appliers)):
+        reading.manifests[:] = [manifest for manifest in reading.manifests if not _is_unapplied_hook(manifest)]
     homeless = _place(reading, placement.destination, options)
     add_installed_by_policies(reading, report, len(reading.manifests) if entry.is_kustomization else 0)
     problems = tuple(each for each in report if each.severity is Severity.ERROR)
@@ -288,6 +291,20 @@ def folder_at(folder: Folder, path: str) -> Folder | None:
     for name in path.split("/") if path not in ("", ".") else ():
         below = below.folder(name) if below is not None else None
     return below
+
+
+def _is_of_argo(applier: Applier) -> bool:
+    return applier.name.startswith(("Application/", "ApplicationSet/", "clusterGroup/"))
+
+
+_UNAPPLIED_HOOKS = frozenset(("Skip", "SyncFail", "PreDelete", "PostDelete"))
+"""Hooks of Argo CD that a sync does not create unless it fails."""
+
+
+def _is_unapplied_hook(manifest: Manifest) -> bool:
+    """Whether Argo CD leaves an object out of each sync that succeeds, as its annotation asks."""
+    hooks = as_text(annotations_of(manifest.object).get("argocd.argoproj.io/hook")).split(",")
+    return _UNAPPLIED_HOOKS.issuperset(hook.strip() for hook in hooks)
 
 
 def _place(reading: FoundFiles, destination: Destination, options: Options) -> tuple[Manifest, ...]:

@@ -257,7 +257,7 @@ _HINTED = regex(
 )
 _OF_CLUSTER = regex(r"`olmc (?:fix|resolve|why|status)\b(?![^`]* --from\b)[^`\n]*(?=`)")
 # The folder of a catalog or of bundles that is written by hand.
-_BY_HAND = regex(r"\b(into )(catalogs/[\w.-]+|bundles(?=/))")
+_BY_HAND = regex(r"\b((?:into|fill) )(catalogs/[\w.-]+|bundles(?=/))")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
 _PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 

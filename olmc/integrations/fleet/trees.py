@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from hashlib import sha1, sha256  # OpenSSL's: these hash megabytes
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from olmc.compiler.load.entries import read_repository
 from olmc.compiler.load.files import MAX_FILE_BYTES, scan
 from olmc.compiler.load.kustomization import NAMES, REPOSITORY_MARK
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.repository import clusters_of
 from olmc.compiler.model.cluster import Cluster
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
@@ -167,10 +168,14 @@ class TooDeepError(Exception):
 
 
 class FleetEntry(NamedTuple):
-    """A cluster: its folder in the repository, and which of the ways to install it is meant if that is a chart."""
+    """A cluster: its folder in the repository, and which of the ways to install it is meant if that is a chart.
+
+    `is_part`: tools apply other entries of the repository to the same cluster.
+    """
 
     path: str
     release: int | None = None
+    is_part: bool = False
 
     @property
     def name(self) -> str:
@@ -241,11 +246,13 @@ def _named(top: Path, path: str, trees: Sequence[FileTree]) -> Iterator[FleetEnt
     has_entries = root.is_dir() and not is_kustomization
     chosen = read_repository(root, scan(root, Report())).entries if has_entries else ()
     counts: dict[str, int] = {}
+    together = [cluster.paths for cluster in clusters_of(chosen) if len(cluster.paths) > 1]
+    parts = frozenset(chain.from_iterable(together))
     for entry in chosen:
         below = posixpath.normpath(posixpath.join(path, entry.path))
         number = counts.get(below, 0)
         counts[below] = number + 1
-        yield FleetEntry(below, number if entry.release is not None else None)
+        yield FleetEntry(below, number if entry.release is not None else None, entry.path in parts)
     if not chosen:
         yield FleetEntry(path)
 

@@ -24,7 +24,7 @@ from olmc.compiler.model.cluster import CatalogSource
 from olmc.compiler.rules.findings import building
 from olmc.compiler.rules.findings import vendor as vendor_rules
 from olmc.compiler.rules.findings.workspace import MISSING_TARGET
-from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Report, RuleTag, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, OpenRelease, OversizedAnnotations, Report, RuleTag, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import FILES
 from olmc.k8s.objects import CatalogKey
@@ -101,10 +101,34 @@ def merged(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Findings with one for those that say the same, which has the places of the others."""
     places: dict[Diagnostic, dict[Location | None, None]] = {}
     first: dict[tuple[str, str, str], Diagnostic] = {}
-    for finding in found:
+    for finding in _by_applier(found):
         one = first.setdefault((finding.code, finding.message, finding.hint), finding)
         places.setdefault(one, {})[finding.location] = None
     return tuple(_with_places(one, [place for place in listed if place is not None]) for one, listed in places.items())
+
+
+def _by_applier(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings with one for all charts that an object installs with the same unknown values."""
+    listed = list(found)
+    charts: dict[tuple[str, str, Location | None], dict[str, None]] = {}
+    for each in listed:
+        if isinstance(each.cause, OpenRelease):
+            charts.setdefault((each.cause.applier, each.cause.fields, each.location), {})[each.cause.chart] = None
+    made = []
+    for each in listed:
+        cause = each.cause
+        if isinstance(cause, OpenRelease):
+            names = list(charts.pop((cause.applier, cause.fields, each.location), ()))
+            if len(names) > 1:
+                named = f"{len(names)} charts ({join_limited(names, _PLACES)})"
+                other = building.OPEN_VALUES.finding(
+                    each.location, name=cause.applier, chart=named, fields=cause.fields
+                )
+                each = other._replace(related=each.related)
+            elif not names:
+                continue
+        made.append(each)
+    return made
 
 
 def _with_places(finding: Diagnostic, places: Sequence[Location]) -> Diagnostic:

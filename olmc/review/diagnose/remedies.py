@@ -65,13 +65,15 @@ _MOST_NEXT = 3
 class Remedy(NamedTuple):
     """A candidate that was compiled, with the changes of files that it makes; `is_proven`: it cures the diagnosis.
 
-    Without `changes` it was not compiled: its files can't be edited, such as those that another tool builds.
+    Without `changes` it was not compiled: its files can't be edited, such as those that another tool builds. `left` is
+    the problem that keeps an operator from running after it, "" where the diagnosis itself is left.
     """
 
     diagnosis: Diagnosis
     candidate: RemedyCandidate
     changes: tuple[FileChange, ...]
     is_proven: bool
+    left: str = ""
 
 
 class RemedySearch(NamedTuple):
@@ -254,7 +256,21 @@ def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) ->
         is_proven = after is not None and not hides and _cures(diagnosis, before, after, _leaves(candidate))
     except EditError:
         return Remedy(diagnosis, candidate, (), is_proven=False), None
-    return Remedy(diagnosis, candidate, changes, is_proven), None if hides else after
+    left = _problem_left(before, diagnosis, after) if after is not None and not (hides or is_proven) else ""
+    return Remedy(diagnosis, candidate, changes, is_proven, left), None if hides else after
+
+
+def _problem_left(before: _Before, diagnosis: Diagnosis, after: Compilation) -> str:
+    """The problem of an operator of a diagnosis after a change that cures the diagnosis and not the operator."""
+    if after.failed or after.settled is None:
+        return ""
+    found = diagnose(scene_of(after))
+    if _count(diagnosis, found) >= _count(diagnosis, before.found):
+        return ""
+    findings = (*(each.finding for each in found), *after.diagnostics)
+    namespaces = [namespace for namespace, _ in diagnosis.operators]
+    grave = (each.message for each in findings if each.severity >= Severity.FAILURE)
+    return next((message for message in grave if any(name in message for name in namespaces)), "")
 
 
 def _leaves(candidate: RemedyCandidate) -> bool:
@@ -284,11 +300,24 @@ def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation, may_leave:
     running = {(row.namespace, row.package) for row in rows.values() if _runs(row)}
     if any(_runs(row) and (row.namespace, row.package) not in running for row in before.rows.values()):
         return False
-    wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
+    wanted = _wanted(diagnosis, before, rows.values())
     if not (wanted or may_leave) or not all(_runs(row) and not row.fails for row in wanted):
         return False
     # Its words may differ after the change: of several diagnoses of one kind about an operator one has to be missing.
     return _count(diagnosis, diagnose(scene_of(after))) < _count(diagnosis, before.found)
+
+
+def _wanted(diagnosis: Diagnosis, before: _Before, rows: Iterable[OperatorStatus]) -> list[OperatorStatus]:
+    """The rows of the operators of a diagnosis, also of a Subscription that a change gives another package."""
+    asking = {
+        (row.namespace, row.subscription)
+        for row in before.rows.values()
+        if row.subscription and (row.namespace, row.package) in diagnosis.operators
+    }
+    return [
+        row for row in rows
+        if (row.namespace, row.package) in diagnosis.operators or (row.namespace, row.subscription) in asking
+    ]  # fmt: skip
 
 
 def _count(diagnosis: Diagnosis, found: Iterable[Diagnosis]) -> int:

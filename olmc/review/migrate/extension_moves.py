@@ -9,6 +9,7 @@ from olmc.compiler.migration import Edit, FieldPath, in_place
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.model.workspace import EXTENSIONS_V1, METADATA_NAME, Workspace
 from olmc.compiler.olm.facts import poll_interval
+from olmc.compiler.reconcile.diagnose import way_to_catalog
 from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
 from olmc.k8s.diagnostics import Location, Source
@@ -201,9 +202,9 @@ def _hindrances(
         yield MoveReason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
     key = subscription.catalog
     if not subscription.installed and not subscription.had_catalog and not _has_content(key, cluster):
-        why = f"the workspace has no content of CatalogSource {key.namespace}/{key.name}, so its operator is unknown"
-        hint = f"Run `olmc vendor`, or put the content of the catalog into catalogs/{key.name}/."
-        yield MoveReason("state", "R-V1-MIG-3", why, hint, place)
+        lacks = "content of " if key in cluster.catalogs else ""
+        why = f"the workspace has no {lacks}CatalogSource {key.namespace}/{key.name}, so its operator is unknown"
+        yield MoveReason("state", "R-V1-MIG-3", why, way_to_catalog(key, cluster), place)
         return
     if subscription.failure or not subscription.installed:
         why = "nothing is installed by it" + (f": {subscription.failure[1]}" if subscription.failure else "")
@@ -215,6 +216,8 @@ def _hindrances(
     if problem:
         where = at(source.source, "spec") if source is not None else place
         hint = "Give the CatalogSource an image with a file-based catalog."
+        if source is None or source.manifest is None:
+            hint = f"Add the CatalogSource {key.namespace}/{key.name} with its image to the workspace."
         yield MoveReason("catalogs", "R-V1-CC-1", problem, hint, where)
     elif source is None or subscription.installed not in {entry.name for entry in source.entries}:
         why = f"its catalog does not have {subscription.installed} any more, so OLM v1 could not install that"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -9,7 +11,7 @@ from olmc.compiler.load.entries import Repository, kustomizations_with
 from olmc.compiler.load.releases import Applier, DirectoryReading, Settings
 from olmc.compiler.load.repository import folder_at
 from olmc.k8s.diagnostics import join_limited
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.settings import deciding_file_changed
@@ -146,6 +148,54 @@ def _appliers(repository: Repository, sets: Collection[str]) -> dict[tuple[str, 
     } | {
         (name, ""): _Applying(name, known[name].file, known[name].settings) for name in sets if name in known
     }  # fmt: skip
+
+
+class HeldEntry(NamedTuple):
+    """An entry that a change of this repository may not reach, and the reason."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+def held_entries(before: Repository, now: Repository) -> tuple[HeldEntry, ...]:
+    """Return the entries whose tools do not apply what this repository has now: their objects are suspended, or pinned
+    to a revision, on both sides, or most others are of another repository."""
+    addresses = Counter(_address(each) for entry in now.entries for each in entry.appliers if _address(each))
+    (most, count), *others = addresses.most_common(2) or [("", 0)]
+    usual = most if others and count > others[0][1] else ""
+    known = {(each.name, entry.path): each for entry in before.entries for each in entry.appliers}
+    found: dict[HeldEntry, None] = {}
+    for entry in now.entries:
+        reasons = [_held(each, known.get((each.name, entry.path), each), usual) for each in entry.appliers]
+        if reasons and all(reasons):
+            found[HeldEntry(entry.path, reasons[0])] = None
+    return tuple(found)
+
+
+def _held(now: Applier, before: Applier, usual: str) -> str:
+    """Why a tool does not apply a change of the repository, "" if it may."""
+    given, was = dict(now.settings), dict(before.settings)
+    revision = str(json.loads(given.get("targetRevision", '""')))
+    if _PINNED.fullmatch(revision) and given["targetRevision"] == was.get("targetRevision"):
+        return f"{now.name} stays at revision {revision}, so the change reaches the cluster once that moves"
+    if given.get("suspend") == was.get("suspend") == "true":
+        return f"{now.name} is suspended, so the change reaches the cluster once it is resumed"
+    if usual and _address(now) not in ("", usual):
+        return f"{now.name} applies it from another repository than most others; olmc takes it from this one"
+    return ""
+
+
+_PINNED = regex(r"[0-9a-f]{7,40}|(?:refs/tags/.+)|v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?")
+_SCHEME = regex(r"^(?:[a-z+]+://)?(?:[^@/]+@)?")
+
+
+def _address(applier: Applier) -> str:
+    """The repository from which an object of Argo CD applies something, written in one way; "" if it names none."""
+    url = str(json.loads(dict(applier.settings).get("repoURL", '""')))
+    return _SCHEME.sub("", url.strip().lower()).replace(":", "/").rstrip("/").removesuffix(".git")
 
 
 def _is_ignored(repository: Repository, path: str) -> bool:

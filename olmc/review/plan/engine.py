@@ -19,6 +19,7 @@ from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.entries import chosen, entries_at
 from olmc.compiler.load.files import no_folder, scan_workspace
 from olmc.compiler.load.live_objects import read_dump
+from olmc.compiler.load.repository import pattern_part
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.workspace_files import redefined_in
 from olmc.compiler.model.cluster import Cluster
@@ -380,13 +381,17 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
 def _state_of_entry(root: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:
     """The state that an entry of a repository stands for, a chart with the values of its applier there; an empty one
     where the repository does not have the entry."""
-    entries = list(dict.fromkeys((entry.path, entry.release) for entry in chosen(entries_at(root), beginning.entry)))
+    meant = chosen(entries_at(root), beginning.entry)
+    entries = list(dict.fromkeys((entry.path, entry.release, entry.is_pattern) for entry in meant))
     if not entries:
         return _nothing()
     if len(entries) > 1:
         raise NoStateError(_SEVERAL.format(name, beginning.entry))
-    path, release = entries[0]
+    path, release, is_pattern = entries[0]
     request = beginning.request._replace(release=release)
+    if is_pattern:
+        part = pattern_part(root, path, request.options)
+        return _settled(request._replace(root=root, part=part), report, as_side=beginning.as_side)
     return _state_at(root / path, name, beginning._replace(request=request), report)
 
 

@@ -39,7 +39,7 @@ from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import as_markdown as difference_markdown
 from olmc.review.diff.settings import Side, repository_side
 from olmc.review.diff.text import as_text as difference_text
-from olmc.review.plan.appliers import applier_changes, followed_files, without_undetermined
+from olmc.review.plan.appliers import HeldEntry, applier_changes, followed_files, held_entries, without_undetermined
 from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, plan_from, planned_for
 from olmc.review.plan.leftovers import Plan
 from olmc.review.plan.outputs import as_data, as_markdown, as_text
@@ -70,7 +70,8 @@ class RepositoryPlan(NamedTuple):
     compiled with the reasons, and the entries that can't be built on a side. `files` is how the repository differs in
     its settings, and in files on which the results of GitOps tools depend and which olmc does not compile; `released`
     are the entries that leave a cluster. `is_broken`: an entry is left out because a file of it can't be read.
-    `undetermined` are the entries that olmc knows on one side alone; `problems` are why it can't build some."""
+    `undetermined` are the entries that olmc knows on one side alone; `problems` are why it can't build some; `held` are
+    the entries in a plan that the change may not reach."""
 
     clusters: tuple[ClusterPlan, ...]
     unchanged: tuple[str, ...] = ()
@@ -81,6 +82,7 @@ class RepositoryPlan(NamedTuple):
     is_broken: bool = False
     undetermined: tuple[str, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
+    held: tuple[HeldEntry, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -111,6 +113,7 @@ def plan_repository(
     unseen = {*undetermined, *unbuilt.on_both, *chain.from_iterable(paths for _, paths in appliers)}
     is_alike = _settings(before.root) == _settings(now.root)
     alike: dict[str, ClusterPlan] = {}
+    planned: set[str] = set()
     unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
     pairs, released = pair_clusters(built_old, built_new)
     for name, one, other in pairs:
@@ -123,6 +126,7 @@ def plan_repository(
         if not isinstance(made, Plan):
             failed.append((name, made))
             continue
+        planned.update(other.cluster.paths)
         text = as_text(made, verbose=True)
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
@@ -130,7 +134,8 @@ def plan_repository(
     files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
     is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
-    return RepositoryPlan(*outcome, unbuilt.on_both, files, released, is_broken, undetermined, unbuilt.problems)
+    held = tuple(each for each in held_entries(before, now) if each.path in planned)
+    return RepositoryPlan(*outcome, unbuilt.on_both, files, released, is_broken, undetermined, unbuilt.problems, held)
 
 
 def _without_released(before: Repository, now: Repository) -> Repository:
@@ -451,6 +456,7 @@ def _rest(planned: RepositoryPlan) -> str:
     if planned.released:
         listed = _counted([str(each) for each in planned.released])
         lines.append(f"no longer applied: {listed}; whether the objects go depends on the tool, the plans keep them")
+    lines += [str(each) for each in planned.held]
     lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
     if planned.left_out:
         lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
@@ -472,6 +478,7 @@ def repository_json(planned: RepositoryPlan) -> str:
         "version": 1, "files": difference_data(planned.files)["changes"], "clusters": clusters,
         "unchanged": list(planned.unchanged), "failed": failed, "leftOut": [*planned.undetermined, *planned.left_out],
         "released": [{"cluster": each.cluster, "entry": each.path} for each in planned.released],
+        "held": [{"entry": each.path, "reason": each.reason} for each in planned.held],
     }  # fmt: skip
     return json_text(data)
 

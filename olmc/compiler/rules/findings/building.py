@@ -200,7 +200,7 @@ OPEN_VALUES = Rule(
     "OLMC189",
     Severity.WARNING,
     "A release of which not everything is known",
-    "{name} renders the chart {chart} with {fields}, which olmc can't know",
+    "{name} renders {chart} with {fields}, which olmc can't know",
     "Write the values into the repository: in a file of values, or in the object itself.",
     "Values from ConfigMaps, Secrets and plugins are only known in the cluster. The chart is rendered without them.",
     found_by=FoundBy.OTHERS,
