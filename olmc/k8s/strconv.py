@@ -40,6 +40,10 @@ def decimal(digits: str, most: int = MAX_INT64) -> int | None:
     return number if number <= most else None
 
 
+EXACT = 2**53
+"""Up to here a float holds each integer."""
+
+
 def number_text(value: int | float) -> str:
     """A number as Go's encoding/json writes it: exponents only below 1e-6 and from 1e21, no `.0`.
 
@@ -60,8 +64,13 @@ def number_text(value: int | float) -> str:
 
 
 def integral(value: float) -> int | None:
-    """The integer that a float is once Go has written it as JSON (1000.0 is 1000), None for any other."""
-    return int(value) if value.is_integer() and abs(value) < 1e21 else None
+    """The integer that a float is once Go has written it as JSON (1000.0 is 1000), None for any other.
+
+    Go writes as few digits as tell the float apart from others, and fills up with zeros.
+    """
+    if not value.is_integer() or abs(value) >= 1e21:
+        return None
+    return int(value) if abs(value) <= EXACT else int(number_text(value))
 
 
 def quoted(text: str) -> str:

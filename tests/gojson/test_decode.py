@@ -163,6 +163,19 @@ def test_integral_floats_are_integers() -> None:
     assert type(decode("DeploymentSpec", {"replicas": -0.0})["replicas"]) is int
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(2**53, 2**53), (2**53 + 1, 2**53), (-(2**63), -9223372036854776000), (12345678901234567890, 12345678901234567000)],
+)
+def test_fields_of_floats_round_large_integers(given: int, kept: int) -> None:
+    """Go's float64 holds integers up to 2^53, and Go prints 17 digits that count (R-JSON-8)."""
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": {"maximum": given, "maxLength": 2**53 + 1}}}]
+    crd = decode("CustomResourceDefinition", {"spec": {"versions": versions}})
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert schema == {"maximum": kept, "maxLength": 2**53 + 1}
+    assert type(schema["maximum"]) is int
+
+
 def test_the_input_is_left_alone_and_the_output_is_stable() -> None:
     given = pod(containers=[{"Name": "c", "env": [{"name": "A", "junk": {}}], "resources": {"limits": {"cpu": 1}}}])
     before = copy.deepcopy(given)

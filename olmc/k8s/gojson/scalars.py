@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from olmc.k8s.lean import NamedTuple, module, regex
-from olmc.k8s.strconv import SPACES, integral, number_text, quoted
+from olmc.k8s.strconv import EXACT, SPACES, integral, number_text, quoted
 
 # Kubernetes' resource quantities (R-JSON-9).
 
@@ -448,6 +448,9 @@ def _read_float(value: Any) -> int | float:
         return 0
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Mismatch("float64", json_kind(value))
+    # Beyond this an integer loses digits, and beyond the range of a float olmc leaves it alone.
+    if isinstance(value, int) and EXACT < abs(value) < 10**308:
+        value = float(value)
     return read_raw(value)  # type: ignore[no-any-return]
 
 
