@@ -265,6 +265,8 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         unused=tuple(unused),
         # OLM reads the files of an image in the same order, and takes the last one (R-CAT-614).
         unpacked_csv=csvs[-1] if len(csvs) > 1 else None,
+        # OLM reads all that is in this folder as files (R-CAT-614).
+        subfolder=next((inner.path for inner in manifests.folders), ""),
     )
     if not bundle.name:
         report.add(missing_name(CSV_KIND, csv.object["metadata"], csv.source))

@@ -203,6 +203,7 @@ class Bundle(NamedTuple):
     include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`. `unused` are
     objects that stand behind the first one of a file. `unpacked_csv`: the CSV that OLM installs where there are
     several, None where that is the one by which the bundle goes. `properties_source`: where the properties stand.
+    `subfolder`: a folder inside of `manifests/`, "" for none.
     """
 
     directory: str
@@ -217,6 +218,7 @@ class Bundle(NamedTuple):
     unused: tuple[Manifest, ...] = ()
     unpacked_csv: Manifest | None = None
     properties_source: Source | None = None
+    subfolder: str = ""
 
     @property
     def name(self) -> str:

@@ -37,7 +37,7 @@ from olmc.compiler.resolver.steps import (
     UndecodableCSV,
     UndecodableCSVError,
     bundle_steps,
-    check_size,
+    check_files,
     content_of,
     csv_object,
     partitioned,
@@ -563,7 +563,7 @@ def _steps(
         properties = properties_text(content.served if content.inline else candidate.properties)
         try:
             if not content.inline:
-                check_size(content, profile)
+                check_files(content, profile)
             csv = csv_object(content, namespace, selection.replaces, properties, profile)
         except UndecodableCSVError as error:
             unreadable[candidate.name] = error.undecodable

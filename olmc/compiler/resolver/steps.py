@@ -90,19 +90,20 @@ def _as_key(name: str) -> str:
 class Content(NamedTuple):
     """A bundle's content, ready to be turned into steps: its CSV and its other objects, with the names of their files.
 
-    `inline` content came with the catalog, whose properties for it are `served`.
+    `inline` content came with the catalog, whose properties for it are `served`. `subfolder`: a folder among the files.
     """
 
     csv: Manifest
     others: tuple[tuple[str, Manifest], ...]
     inline: bool = False
     served: tuple[Property, ...] = ()
+    subfolder: str = ""
 
 
 def bundle_content(bundle: Bundle) -> Content:
     """The content of a bundle directory, as OLM unpacks it."""
     others = tuple((file.name, file.manifest) for file in bundle.files if file.manifest is not bundle.csv)
-    return Content(bundle.installed, others)
+    return Content(bundle.installed, others, subfolder=bundle.subfolder)
 
 
 class UndecodableCSV(NamedTuple):
@@ -164,8 +165,14 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     return {"apiVersion": str(obj["apiVersion"]), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
 
 
-def check_size(content: Content, profile: Profile) -> None:
-    """Raise UndecodableCSVError for a bundle whose files do not fit into the ConfigMap for them (R-CAT-614)."""
+def check_files(content: Content, profile: Profile) -> None:
+    """Raise UndecodableCSVError for a bundle with a folder among its files, and for one whose files do not fit into the
+    ConfigMap for them (R-CAT-614)."""
+    if content.subfolder:
+        hint = f"Move the files of {content.subfolder} one folder up, or out of the bundle."
+        place = "/".join(content.subfolder.split("/")[-2:])
+        text = f"read /bundle/{place}: is a directory"
+        raise UndecodableCSVError(UndecodableCSV(content, text, (), hint, of_job=True))
     manifests = (content.csv, *(manifest for _, manifest in content.others))
     texts = {manifest.source.path: manifest.source.text for manifest in manifests}
     size = sum(map(len, texts.values()))
