@@ -96,6 +96,26 @@ def test_an_account_that_may_do_no_more_is_none() -> None:
     assert not graved([*bindings, _account("one")], [*bindings, _account("other")])
 
 
+def test_a_secret_that_its_own_account_or_operator_reads_is_none() -> None:
+    """A Secret that pods of the account, or of another Deployment of the operator, read already is no more power."""
+
+    def reader(name: str, account: str, secret: str, csv: str) -> dict[str, Any]:
+        volumes = [{"name": "s", "secret": {"secretName": secret}}] if secret else []
+        metadata = {"name": name, "namespace": "n", "labels": {"olm.owner": csv} if csv else {}}
+        pod = {"serviceAccountName": account, "volumes": volumes, "containers": [{"name": "c"}]}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {"template": {"spec": pod}},
+        }
+
+    for account, csv, is_risk in (("a", "", False), ("b", "x.v1", False), ("b", "", True)):
+        other = reader("other", account, "s", csv)
+        old, new = (reader("d", "a", secret, csv) for secret in ("", "s"))
+        assert bool(graved([other, old], [other, new])) is is_risk
+
+
 @pytest.mark.parametrize("role", ["cluster-admin", "edit", "a-role-of-the-cluster"])
 def test_a_new_member_of_a_bound_group_is_a_risk(role: str) -> None:
     group = {"apiVersion": "user.openshift.io/v1", "kind": "Group", "metadata": {"name": "g"}, "users": ["a"]}

@@ -118,6 +118,7 @@ from olmc.review.diff.versions import (
 )
 from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, conversion_changes, definition_changes, webhook_changes
 from olmc.review.diff.workloads import (
+    Readers,
     Tokens,
     account_changes,
     account_changes_within,
@@ -129,7 +130,9 @@ from olmc.review.diff.workloads import (
     images_of,
     lifetime_changes,
     pod_power_changes,
+    readers_of,
     registries_of,
+    secret_changes,
     token_changes,
     token_secret_added,
     without_repetitions,
@@ -537,6 +540,7 @@ class _Owners(NamedTuple):
     rights: Callable[[], Rights]
     registries: Callable[[], Collection[str]]
     tokens: Callable[[], Tokens]
+    readers: Callable[[], Readers]
     admin: bool = False
     configured: frozenset[tuple[str, str]] = frozenset()
 
@@ -557,7 +561,7 @@ class _Owners(NamedTuple):
         return cls(
             old_makers, new_makers, sides.names, apis_by_owner(old.objects), apis_by_owner(new.objects),
             extensions(new.objects), sides.moved.operators, rights, cache(lambda: registries_of(old.objects)),
-            cache(lambda: _tokens((*old.objects, *new.objects))),
+            cache(lambda: _tokens((*old.objects, *new.objects))), cache(lambda: readers_of(old.objects)),
             new.settled is not None and new.settled.cluster.profile.controller_is_admin, configured,
         )  # fmt: skip
 
@@ -773,6 +777,7 @@ def _workload(
         yield from account_changes(known, old, new, owners.rights)
     yield from pod_power_changes(known, names.old, new)
     yield from token_changes(known, names.old, new, owners.tokens(), owners.rights)
+    yield from secret_changes(known, old, new, owners.readers)
     # A certificate that comes or goes follows from the webhooks; another place of it is for the operator to find.
     had, has = certificate_paths(old, owners.old), certificate_paths(new, owners.new)
     if had and has and had != has:

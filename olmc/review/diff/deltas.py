@@ -453,6 +453,10 @@ _FIELDS: Mapping[tuple[str, str], tuple[_Path, ...]] = {
     (RBAC, "ClusterRoleBinding"): _BINDING,
     ("", "PersistentVolumeClaim"): (("spec", "accessModes"), ("spec", "storageClassName"), ("spec", "volumeName")),
     ("", "Secret"): (("type",),),
+    ("", "PersistentVolume"): (
+        *(("spec", source) for source in ("hostPath", "local", "nfs", "iscsi", "fc", "cephfs", "rbd")),
+        ("spec", "csi", "driver"), ("spec", "csi", "volumeHandle"),
+    ),
     (EXTENSIONS_V1.partition("/")[0], "ClusterExtension"): (
         ("spec", "namespace"), ("spec", "serviceAccount", "name"), ("spec", "source", "catalog", "packageName"),
     ),

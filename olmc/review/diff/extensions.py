@@ -127,6 +127,8 @@ def extension_changed(field: str, old: str, new: str) -> Judgement:
     effect = ""
     if field == "version" and _is_exact(old) and not _is_exact(new):
         effect = "; OLM installs later versions without a change here"
+    elif field == "channels" and old and (not new or set(old.split(", ")) < set(new.split(", "))):
+        effect = "; bundles of other channels count as well"
     elif field == "selector" and old:
         effect = "; the content may come from another catalog"
     severity = RISK if effect or _RECKLESS.get(field) == new else CHANGE

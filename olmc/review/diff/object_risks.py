@@ -295,8 +295,23 @@ _BEGINS = FieldTest(lambda old, new: not _is_set(old) and _is_set(new))
 _BOTH_DIFFER = FieldTest(lambda old, new: _is_set(old) and _is_set(new) and old != new)
 _MISLEADS = FieldTest(lambda old, new: bool(_misleading(new) - _misleading(old)))
 _OF_CLUSTER = FieldTest(lambda old, new: old != new and all(map(_is_cluster, (old, new))))
+_OTHER_KEYS = FieldTest(
+    lambda old, new: any(key not in (None, _read_keys(new).get(name, key)) for name, key in _read_keys(old).items())
+)
+_FINDS = FieldTest(
+    lambda old, new: (
+        _is_set(old)
+        and any("find" in item for item in mappings(new))
+        and not any("find" in item for item in mappings(old))
+    )
+)
+_OTHER_BACKENDS = FieldTest(
+    lambda old, new: any(names - _backends(old).get(place, names) for place, names in _backends(new).items())
+)
+_MORE_BACKENDS = FieldTest(lambda old, new: bool(_services(new) - _services(old)))
 _LEADS_AWAY = FieldTest(lambda old, new: bool(_addresses(new) - _addresses(old)), True)
 _NAMES_OTHERS = FieldTest(lambda old, new: bool(_urls(new) - _urls(old)), True)
+_NEVER = FieldTest(turns("Never").holds)
 _UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
 _PODS = "the pod may do more than before"
 _CONSTRAINT = "pods may have more privileges"
@@ -314,6 +329,7 @@ _PROJECT = "its applications may do more"
 _MESH_LEFT = "its traffic leaves the service mesh and the checks there"
 _NAMES = "names lead somewhere else"
 _IMPERSONATED = "somebody on the way may answer in its place"
+_CA = "somebody else may answer in its place"
 _SECRETS = "Secrets come from another place, or go there"
 _COPIED = "its content is copied into other namespaces"
 _ISSUER = "somebody else signs certificates, or asks for less proof"
@@ -405,6 +421,7 @@ POD_RISKS: tuple[ObjectRisk, ...] = (
     _risk("*/*", "** env", _MISLEADS, MISLED),
     _risk("*/*", "** priorityClassName", FieldTest(turns("system-node-critical", "system-cluster-critical").holds),
           "its pods may drive others away"),
+    _risk("*/*", "** imagePullPolicy", _NEVER, "it runs the image that a node has under this name"),
     _risk("*/*", "** volumes * image", _BEGINS, "it mounts the files of an image"),
     _risk("*/*", "** image", IMAGE, "the image is less certain"),
     _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
@@ -482,6 +499,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("user.openshift.io/UserIdentityMapping user.openshift.io/Identity", "user identity", COMES, _WHO),
     *_risks("user.openshift.io/User", "identities groups", GROWS, _WHO),
     _risk("certificates.k8s.io/CertificateSigningRequest", "", ADDED, "it requests a certificate for another identity"),
+    _risk("certificates.k8s.io/CertificateSigningRequest", "spec request", CHANGES,
+          "it requests a certificate for another identity"),
     _risk("certificates.k8s.io/ClusterTrustBundle trust.cert-manager.io/Bundle", "spec", COMES,
           "it decides whose certificates count"),
     *_risks("cert-manager.io/Certificate cert-manager.io/CertificateRequest", "commonName", _OF_SYSTEM, _WHO, "spec"),
@@ -500,8 +519,11 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "tokens of people may go there"),
     _risk("cloudcredential.openshift.io/CredentialsRequest", "spec providerSpec", COMES, "it may do more in the cloud"),
     _risk("iam.* *.iam.* iam.services.k8s.aws/*", "spec", COMES, "it changes rights in the cloud"),
-    _risk("*crossplane.io/ProviderConfig *upbound.io/ProviderConfig", "spec credentials", _OTHER,
-          "it works with other rights"),
+    *_risks("*crossplane.io/*ProviderConfig *upbound.io/*ProviderConfig",
+            "credentials identity assumeRole assumeRoleChain assumeRoleWithWebIdentity webIdentity endpoint", _OTHER,
+            "it works with other rights", "spec"),
+    *_risks("pkg.crossplane.io/*", "runtimeConfigRef controllerConfigRef", _OTHER, "its code may get other rights",
+            "spec"),
     # Secrets
     _risk("external-secrets.io/SecretStore external-secrets.io/ClusterSecretStore", "spec provider", _OTHER, _SECRETS),
     _risk("external-secrets.io/ClusterSecretStore", "spec conditions", WIDENS, "other namespaces may use it"),
@@ -509,9 +531,25 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("secrets.hashicorp.com/VaultConnection", "spec address", _OTHER, _SECRETS),
     _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** secretStoreRef", CHANGES,
           _SECRETS),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** data", _OTHER_KEYS,
+          _SECRETS),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** dataFrom * extract key",
+          CHANGES, _SECRETS),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** dataFrom", _FINDS,
+          "it fetches all Secrets that a pattern finds"),
+    _risk("external-secrets.io/ClusterExternalSecret", "spec namespaces", _GETS, _COPIED),
+    *_risks("external-secrets.io/ClusterExternalSecret", "namespaceSelector namespaceSelectors", CHANGES, _COPIED,
+            "spec"),
+    *_risks("secrets.hashicorp.com/Vault*Secret", "mount path namespace role vaultAuthRef", CHANGES, _SECRETS, "spec"),
+    *_risks("secrets.hashicorp.com/VaultAuth secrets.hashicorp.com/VaultAuthGlobal", "role", CHANGES,
+            "it gets Secrets of another role", "spec *"),
+    *_risks("secrets-store.csi.x-k8s.io/SecretProviderClass", "roleName vaultRole role vaultAddress vaultNamespace "
+            "keyvaultName tenantId clientID userAssignedIdentityID", CHANGES, _SECRETS, "spec parameters"),
     *_risks("velero.io/BackupStorageLocation", "bucket prefix", CHANGES, _BACKUPS, "spec objectStorage"),
     *_risks("velero.io/BackupStorageLocation", "provider config", CHANGES, _BACKUPS, "spec"),
     _risk("velero.io/Restore", "", ADDED, "it writes the objects of a backup"),
+    _risk("/Secret", "metadata annotations kubernetes.io/service-account.name", CHANGES,
+          "it gets a token of another ServiceAccount"),
     _risk("/Secret", "metadata annotations reflector.v1.k8s.emberstack.com/reflection-*", COMES, _COPIED),
     _risk("/Secret", "metadata annotations replicator.v1.mittwald.de/replicat*-to*", COMES, _COPIED),
     # Privileges of pods
@@ -576,7 +614,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     # API servers and nodes
     _risk("apiregistration.k8s.io/APIService", "", ADDED, "it has a say in what is sent to the API server"),
     _risk("apiregistration.k8s.io/APIService", "spec service", DIFFERS, _ELSEWHERE),
-    _risk("apiregistration.k8s.io/APIService", "spec caBundle", CHANGES, "somebody else may answer in its place"),
+    _risk("apiregistration.k8s.io/APIService", "spec caBundle", CHANGES, _CA),
     _risk("apiregistration.k8s.io/APIService", "spec insecureSkipTLSVerify", turns(True),
           "anybody on the way may answer in its place"),
     _risk("machineconfiguration.openshift.io/MachineConfig machineconfiguration.openshift.io/KubeletConfig "
@@ -612,6 +650,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           _UNCHECKED),
     *_risks("logging.openshift.io/ClusterLogForwarder observability.openshift.io/ClusterLogForwarder", "outputs", _GETS,
             "logs go somewhere else", "spec"),
+    *_risks(f"{_CONFIG}/Build", "gitProxy defaultProxy", COMES, _ELSEWHERE, "spec buildDefaults"),
+    _risk(f"{_CONFIG}/Build", "spec additionalTrustedCA", COMES, "builds trust other registries"),
     _risk(f"{_CONFIG}/FeatureGate", "spec", COMES, "the cluster gets unsupported features"),
     *_risks(f"{_CONFIG}/ClusterVersion", "upstream overrides", COMES, "the cluster may run something else", "spec"),
     *_risks(f"{_CONFIG}/ClusterVersion", "image", COMES, "the cluster may run something else", "spec desiredUpdate"),
@@ -660,6 +700,15 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("policy.networking.k8s.io/AdminNetworkPolicy policy.networking.k8s.io/ClusterNetworkPolicy "
           "*projectcalico.org/GlobalNetworkPolicy", "** action", turns("Allow", "Accept"),
           "it lets traffic through before other policies count"),
+    _risk("networking.istio.io/VirtualService gateway.networking.k8s.io/*Route networking.k8s.io/Ingress "
+          "extensions/Ingress", "spec rules", _OTHER_BACKENDS, _ELSEWHERE),
+    *_risks("networking.istio.io/VirtualService", "http tls tcp", _OTHER_BACKENDS, _ELSEWHERE, "spec"),
+    _risk("networking.k8s.io/Ingress extensions/Ingress", "spec defaultBackend service name", CHANGES, _ELSEWHERE),
+    _risk("gateway.networking.k8s.io/*Route", "** requestRedirect hostname", COMES._replace(of_new=False), _ELSEWHERE),
+    _risk("networking.k8s.io/Ingress", "spec ingressClassName", CHANGES, "another controller serves it"),
+    _risk("route.openshift.io/Route", "spec to name", CHANGES, _ELSEWHERE),
+    _risk("route.openshift.io/Route", "spec alternateBackends", _MORE_BACKENDS, _ELSEWHERE),
+    _risk("route.openshift.io/Route", "spec tls destinationCACertificate", CHANGES, _CA),
     _risk("gateway.networking.k8s.io/Gateway", "** namespaces from",
           weakens("None", ("Same", ABSENT), "Selector", "All"), "routes of other namespaces may join it"),
     _risk("gateway.networking.k8s.io/Gateway", "** protocol", leaves("HTTPS", "TLS"), _CLEAR),
@@ -759,6 +808,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("argoproj.io/ApplicationSet", "spec syncPolicy preserveResourcesOnDeletion", _SET_ON, _STAYS),
     *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
             "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
+    _risk("argoproj.io/AppProject", "spec permitOnlyProjectScopedClusters", leaves(True), _PROJECT),
     *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
     *_risks("argoproj.io/AppProject", "clusterResourceBlacklist namespaceResourceBlacklist syncWindows signatureKeys",
             SHRINKS, _PROJECT, "spec"),
@@ -849,15 +899,62 @@ def _urls(config: Any) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def _read_keys(data: Any) -> dict[str, str]:
+    """List the keys of a Secret that an ExternalSecret writes, each with the value that it reads."""
+    given = ((text(item.get("secretKey")), mapping(item.get("remoteRef"))) for item in mappings(data))
+    return {name: _frozen([source.get("key"), source.get("property")]) for name, source in given if source}
+
+
+def _backends(rules: Any) -> dict[str, frozenset[str]]:
+    """List the services that rules of an Ingress, a route or a mesh lead to, by the requests that they match."""
+    found: dict[str, frozenset[str]] = {}
+    for rule in mappings(rules):
+        paths = mappings(mapping(rule.get("http")).get("paths"))
+        leads = [(_frozen([rule.get("host"), path.get("path")]), [path.get("backend")]) for path in paths]
+        if not paths:
+            given = [each.get("destination") for each in mappings(rule.get("route"))]
+            asked = rule.get("matches") or rule.get("match")
+            leads = [(_frozen(asked), [*mappings(rule.get("backendRefs")), *given])]
+        for place, targets in leads:
+            found[place] = found.get(place, frozenset()) | frozenset(map(_backend, map(mapping, targets)))
+    return found
+
+
+def _backend(target: Mapping[str, Any]) -> str:
+    """Name the service of a backend; its port and its weight do not count."""
+    service = target.get("service")
+    name = target.get("serviceName") or (service.get("name") if isinstance(service, Mapping) else target.get("name"))
+    return _frozen([target.get("namespace"), name, target.get("host"), target.get("resource")])
+
+
+def _services(backends: Any) -> frozenset[str]:
+    return frozenset(text(each.get("name")) for each in mappings(backends))
+
+
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
-_MISLEADING = frozenset({"KUBERNETES_SERVICE_HOST", "KUBECONFIG", "LD_PRELOAD", "GIT_PROXY_COMMAND"})
+# Variables by which programs send requests somewhere else, trust other certificates, or load other code.
+_MISLEADING = frozenset(
+    """KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT KUBERNETES_MASTER KUBECONFIG AWS_ENDPOINT_URL VAULT_ADDR
+    SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE AWS_CA_BUNDLE GIT_SSL_CAINFO
+    GIT_SSL_CAPATH VAULT_CACERT VAULT_CAPATH LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH BASH_ENV PERL5OPT RUBYOPT GIT_SSH
+    GIT_SSH_COMMAND GIT_EXEC_PATH GIT_PROXY_COMMAND""".split()
+)
 _UNCHECKING = {"NODE_TLS_REJECT_UNAUTHORIZED": "0", "PYTHONHTTPSVERIFY": "0", "GIT_SSL_NO_VERIFY": ""}
+_OPTIONS = regex(r"-javaagent:|-agent(?:path|lib):|trustStore=|--(?:require|import|loader)\b|-r ")
+_WITH_OPTIONS = frozenset({"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "NODE_OPTIONS"})
+_SKIPPING = ("SKIP_VERIFY", "SKIP_TLS_VERIFY", "TLS_SKIP_VERIFY")
 
 
 def is_misleading(name: str, value: Any) -> bool:
     """Tell whether a container with a variable sends requests somewhere else, loads other code, or trusts anybody."""
+    if not _is_set(value):
+        return False
+    if name in _WITH_OPTIONS:
+        return not isinstance(value, str) or _OPTIONS.search(value) is not None
+    if name.endswith(_SKIPPING):
+        return text(value).lower() not in ("0", "false", "no")
     is_leading = name in _MISLEADING or name.upper() in _PROXIES
-    return _is_set(value) and (is_leading or (name in _UNCHECKING and _UNCHECKING[name] in ("", value)))
+    return is_leading or (name in _UNCHECKING and _UNCHECKING[name] in ("", value))
 
 
 def _misleading(variables: Any) -> frozenset[str]:

@@ -16,18 +16,20 @@ from olmc.k8s.objects import (
     POLICY_GROUP,
     RBAC,
     KubernetesObject,
+    ObjectKey,
     labels_of,
     mapping,
     mappings,
     object_key,
+    pod_of,
     spec_of,
     text,
     texts,
 )
 from olmc.k8s.yaml import read
 from olmc.k8s.yaml.scalars import resolve
-from olmc.review.diff.crd_kinds import DiffChange, plain
-from olmc.review.diff.matching import Pair
+from olmc.review.diff.crd_kinds import ABSENT, WORKLOADS, DiffChange, plain
+from olmc.review.diff.matching import Pair, with_template
 from olmc.review.diff.object_kinds import (
     embedded_risk,
     risky_field_changed,
@@ -35,6 +37,7 @@ from olmc.review.diff.object_kinds import (
     unknown_variable,
     variable_risk,
 )
+from olmc.review.diff.object_risks import MISLED, is_misleading
 from olmc.review.rbac.risks import Level, level_of
 
 _ADMISSION, _NETWORKING = "admissionregistration.k8s.io", "networking.k8s.io"
@@ -70,6 +73,7 @@ def related_changes(
         for pair in changing:
             if (pair.identity.group, pair.identity.kind) == ("", "Namespace") and pair.old is not None:
                 yield from _namespace(pair, selectors)
+    yield from _configured(changing, old, new)
     for pair in changing:
         if (pair.identity.group, pair.identity.kind) == (_NETWORKING, "NetworkPolicy") and pair.old is None:
             yield from _opened(pair, old)
@@ -300,6 +304,47 @@ def _joined(pair: Pair, new: Iterable[KubernetesObject]) -> Iterator[DiffChange]
             why = f"{object_key(obj)} takes bundles from it"
             before, after = (labels_of(each or {}) for each in (pair.old, pair.new))
             yield risky_field_changed(pair.identity, "metadata.labels", before, after, (why,))
+
+
+def _configured(
+    changing: Sequence[Pair], old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]
+) -> Iterator[DiffChange]:
+    """Report variables of workloads that mislead, and that ConfigMaps give them from now on."""
+    if not any(pair.identity.kind in ("ConfigMap", *WORKLOADS) for pair in changing):
+        return
+    before, after = ({object_key(obj): obj for obj in side} for side in (old, new))
+    for known, workload in after.items():
+        if known.kind not in WORKLOADS or known not in before:
+            continue
+        gained = _from_maps(known, workload, after) - _from_maps(known, before[known], before)
+        for name, value, source in sorted(gained):
+            path = f"variable {name}, of ConfigMap {source}"
+            yield risky_field_changed(known, path, ABSENT, value, (MISLED,))
+
+
+def _from_maps(
+    known: ObjectKey, workload: KubernetesObject, objects: Mapping[ObjectKey, KubernetesObject]
+) -> frozenset[tuple[str, str, str]]:
+    """List the variables that mislead, with the values and the ConfigMaps that they are from."""
+    found: set[tuple[str, str, str]] = set()
+    pod = pod_of(with_template(workload))
+    containers = (each for field in ("containers", "initContainers") for each in mappings(pod.get(field)))
+    for container in containers:
+        for each in mappings(container.get("envFrom")):
+            source, data = _data(known, each.get("configMapRef"), objects)
+            found |= {(text(each.get("prefix")) + key, text(value), source) for key, value in data.items()}
+        for each in mappings(container.get("env")):
+            reference = mapping(mapping(each.get("valueFrom")).get("configMapKeyRef"))
+            source, data = _data(known, reference, objects)
+            found |= {(text(each.get("name")), text(data.get(text(reference.get("key")))), source)} if data else set()
+    return frozenset(each for each in found if is_misleading(each[0], each[1]))
+
+
+def _data(
+    known: ObjectKey, reference: Any, objects: Mapping[ObjectKey, KubernetesObject]
+) -> tuple[str, Mapping[str, Any]]:
+    name = text(mapping(reference).get("name"))
+    return name, mapping(objects.get(ObjectKey("", "ConfigMap", known.namespace, name), {}).get("data"))
 
 
 def _is_selected(labels: Mapping[str, Any], objects: Iterable[KubernetesObject]) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, account_of_pod
+from olmc.compiler.olm.naming import OWNER
+from olmc.k8s.diagnostics import join_limited
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -21,6 +23,7 @@ from olmc.k8s.objects import (
     ObjectKey,
     annotations_of,
     gvk_of,
+    labels_of,
     mapping,
     mappings,
     object_key,
@@ -38,6 +41,7 @@ from olmc.review.diff.crd_kinds import (
     CHANGED,
     NOTE,
     RISK,
+    WORKLOADS,
     ChangeGroup,
     DiffChange,
     Judgement,
@@ -162,6 +166,39 @@ def token_changes(
         if gained:
             why = f"it gets a token of ServiceAccount {account}, which may do more: {', '.join(gained)}"
             yield risky_field_changed(identity, "spec.template", ABSENT, had[account], (why,))
+
+
+Readers = Mapping[tuple[str, str], frozenset[tuple[str, str]]]
+"""Whose pods read Secrets: accounts and CSVs, by the namespace and the name of each Secret."""
+
+
+def readers_of(objects: Iterable[KubernetesObject]) -> Readers:
+    """Find whose pods read Secrets."""
+    found: dict[tuple[str, str], frozenset[tuple[str, str]]] = {}
+    for workload in (with_template(obj) for obj in objects if obj.get("kind") in WORKLOADS):
+        namespace = object_key(workload).namespace
+        for name in _secrets(pod_of(workload)):
+            place = namespace, name
+            found[place] = found.get(place, frozenset()) | {_reader(workload)}
+    return found
+
+
+def _reader(workload: KubernetesObject) -> tuple[str, str]:
+    return account_of(workload), text(labels_of(workload).get(OWNER))
+
+
+def secret_changes(
+    identity: ObjectKey, old: KubernetesObject, new: KubernetesObject, readers: Callable[[], Readers]
+) -> Iterator[DiffChange]:
+    """Report Secrets that pods read from now on, and that only pods of other accounts and operators read before."""
+    own, operator = _reader(old)
+    for name in sorted(_secrets(pod_of(new)) - _secrets(pod_of(old))):
+        others = readers().get((identity.namespace, name), frozenset())
+        is_shared = any(account in (own, account_of(new)) or (csv and csv == operator) for account, csv in others)
+        if others and not is_shared:
+            accounts = join_limited(sorted({account for account, _ in others}), 3)
+            why = f"it reads Secret {name}, which pods of ServiceAccount {accounts} read"
+            yield risky_field_changed(identity, "spec.template", ABSENT, name, (why,))
 
 
 def accounts_of_tokens(identity: ObjectKey, workload: KubernetesObject, tokens: Tokens) -> dict[str, str]:
