@@ -241,6 +241,30 @@ def test_names_that_lead_out_are_refused(rendered: Path) -> None:
     assert not any(is_inside(name) for name in ("/a", "../a", "a/../b", "a//b", "a\0", "a/"))
 
 
+@pytest.mark.parametrize("field", ["subject", "predicate", "_type"])
+def test_a_key_that_stands_twice_is_refused(field: str, rendered: Path) -> None:
+    """Other programs read the first of two."""
+    text = (rendered / STATEMENT).read_text()
+    value = json.dumps(json.loads(text)[field])
+    (rendered / STATEMENT).write_text(f'{{"{field}":{value},' + text[1:])
+    done = olmc("verify rendered")
+    assert done.exit_code == 3
+    assert f"the key '{field}' stands twice" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_a_file_with_two_digests_is_refused(at_end: bool, rendered: Path) -> None:
+    def again(value: Any) -> None:
+        first = value["subject"][0]
+        other = {"name": first["name"], "digest": {"sha256": "0" * 64}}
+        value["subject"] = [*value["subject"], other] if at_end else [other, *value["subject"]]
+
+    change_statement(again, rendered)
+    done = olmc("verify rendered")
+    assert done.exit_code == 3
+    assert "has two digests" in " ".join(done.output.split())
+
+
 def test_what_was_printed_has_a_statement_as_well(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository)
     monkeypatch.setenv("OLMC_RENDER_OUTPUT", "json")

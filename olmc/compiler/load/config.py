@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.files import Folder, git_ignore_lines, has_file, ignore_lines, read_text, spec_of
-from olmc.compiler.load.json_schema import problems
+from olmc.compiler.load.json_schema import SchemaProblem, problems
 from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, PlatformGroup, Proxy
 from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
 from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform, openshift
@@ -288,7 +288,8 @@ def read_lock(root: Path, report: Report) -> LockFile:
             report.add(lock_rules.BAD_LOCK.finding(Location(LOCK_FILE), where="the file", problem=problem))
         return LockFile()
     value, source = documents[0].value, documents[0].source
-    faults = problems("lock", value)
+    faults = list(problems("lock", value))
+    faults += () if faults else _repeated(value)
     for fault in faults:
         where = fault.where or "the document"
         report.add(lock_rules.BAD_LOCK.finding(fault.place(source), where=where, problem=fault.text))
@@ -304,6 +305,17 @@ def read_lock(root: Path, report: Report) -> LockFile:
         for item in value.get("extensions", ())
     }
     return LockFile(Lock(operators, Place(source), extensions), images)
+
+
+def _repeated(value: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    """Find entries for what an earlier entry is about: a reader of the file would see the first, and olmc the last."""
+    for field, name in (("namespaces", "namespace"), ("extensions", "extension"), ("images", "image")):
+        known: set[tuple[str, str]] = set()
+        for number, item in enumerate(value.get(field, ())):
+            entry = item[name], item.get("kind", "")
+            if entry in known:
+                yield SchemaProblem((field, number, name), f"{item[name]!r} has an entry already")
+            known.add(entry)
 
 
 def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:

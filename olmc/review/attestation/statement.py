@@ -79,7 +79,7 @@ def read_statement(path: Path, report: Report) -> RenderStatement | None:
             data = stream.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
-        value = json.loads(data)
+        value = json.loads(data, object_pairs_hook=_with_each_key_once)
         if wrong := problems("provenance", value):
             raise ValueError(f"{'.'.join(map(str, wrong[0].keys)) or 'it'} {wrong[0].text}")
         definition, details = value["predicate"]["buildDefinition"], value["predicate"]["runDetails"]
@@ -98,8 +98,24 @@ def read_statement(path: Path, report: Report) -> RenderStatement | None:
     return RenderStatement(outputs, inputs, tuple(parameters["arguments"]), parameters["variables"], version)
 
 
+def _with_each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON; raises ValueError for a key that stands twice, of which other programs read the first."""
+    value: dict[str, Any] = {}
+    for key, below in pairs:
+        if key in value:
+            raise ValueError(f"the key {key!r} stands twice")
+        value[key] = below
+    return value
+
+
 def _digests(artifacts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    return {artifact["name"]: artifact["digest"]["sha256"] for artifact in artifacts}
+    """Read the digests of files by name; raises ValueError for a name with two."""
+    digests: dict[str, str] = {}
+    for artifact in artifacts:
+        name, digest = artifact["name"], artifact["digest"]["sha256"]
+        if digests.setdefault(name, digest) != digest:
+            raise ValueError(f"{name!r} has two digests")
+    return digests
 
 
 def is_inside(name: str) -> bool:
