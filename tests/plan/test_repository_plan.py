@@ -462,3 +462,37 @@ def test_an_entry_with_the_values_of_a_pattern_has_a_state_in_a_revision(
     assert olmc("status", "--entry", "values-hub.yaml", "--from", "git:HEAD").exit_code != 3
     compared = olmc("diff", "git:HEAD", ".", "--entry", "values-hub.yaml")
     assert (compared.exit_code, "`olmc plan --entry values-hub.yaml`" in compared.stderr) == (2, True)
+
+
+GLOBAL = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: buoy, namespace: openshift-operators}
+spec: {name: buoy, channel: stable, source: community-operators, sourceNamespace: openshift-marketplace}
+"""
+
+
+def _operators(planned: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(row["package"], row["outcome"]) for row in planned["operators"]]
+
+
+@pytest.mark.parametrize("base", [{"south/group.yaml": GROUP}, {"north/config.yaml": NAMESPACE}], ids=["new", "begun"])
+def test_an_openshift_has_its_operator_group_also_where_the_base_does_not_show_it(
+    tmp_path: Path, base: dict[str, str]
+) -> None:
+    applied = {f"apps/{name}.yaml": APPLICATION.format(name, name) for name in ("north", "south")}
+    result = plan(tmp_path, {"north/buoy.yaml": GLOBAL}, "-o", "json", base={**applied, **base, "south/a.yaml": GROUP})
+    (planned,) = [each["plan"] for each in json.loads(result.stdout)["clusters"]]
+    assert _operators(planned) == [("buoy", "unknown")]
+    named = {change["object"]["name"] for change in planned["difference"]["changes"]}
+    assert "buoy" in named
+    assert "global-operators" not in named
+
+
+def test_the_operator_group_of_an_openshift_neither_comes_nor_goes(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "one", {"buoy.yaml": GLOBAL})
+    for sides in (("empty", "one"), ("one", "empty")):
+        compared = CliRunner().invoke(main, ["diff", *(str(tmp_path / side) for side in sides), "-o", "json"])
+        data = json.loads(compared.stdout)
+        assert {change["object"]["name"] for change in data["changes"]} == {"buoy"}, sides

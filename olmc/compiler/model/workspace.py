@@ -386,6 +386,11 @@ class ClusterState(NamedTuple):
     refused: frozenset[ObjectKey] = frozenset()
 
     @property
+    def is_of_repository(self) -> bool:
+        """Whether it is what a repository comes to rest in, or an empty cluster, and no recording of a cluster."""
+        return (bool(self.tracked) and not self.expected) or not self.objects
+
+    @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:
         """The manifests of the repository that were applied."""
         return {key: self.applied[key] for key in sorted(self.tracked)}

@@ -79,7 +79,8 @@ def platform_groups(
     """The groups that the cluster has already, for namespaces that are `used`; those that the workspace declares under
     the same name go first, and a recorded cluster has the groups that it has."""
     own = {(group.namespace, group.name) for group in declared}
-    for group in options.global_groups if options.state is None else ():
+    is_recorded = options.state is not None and not options.state.is_of_repository
+    for group in options.global_groups if not is_recorded else ():
         if group.namespace in used and group not in own:
             obj = _group_for_all({"name": group.name, "namespace": group.namespace})
             yield OperatorGroup(_as_stored(obj, profile_of(options.olm_version)), None, ())

@@ -389,7 +389,17 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
 SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
     lambda pair, sides: part_of_move(pair, sides.moved),
     lambda pair, sides: "object of unknown operators" if pair.identity in sides.hidden and _is_one_sided(pair) else "",
+    lambda pair, sides: "OperatorGroup of the platform" if _is_of_platform(pair, sides) else "",
 )
+
+
+def _is_of_platform(pair: Pair, sides: _Comparison) -> bool:
+    """Whether a pair is an OperatorGroup of the platform that only one side needs; the cluster has it on both sides."""
+    settled = (sides.new if pair.old is None else sides.old).settled
+    if not _is_one_sided(pair) or settled is None or pair.identity.kind != "OperatorGroup":
+        return False
+    group = settled.cluster.groups.get(NamespacedName(pair.identity.namespace, pair.identity.name))
+    return group is not None and group.source is None
 
 
 def compare(

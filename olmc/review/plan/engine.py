@@ -289,7 +289,7 @@ def _waiting(cluster: Cluster) -> Iterator[str]:
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
     """Return where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is
     given; a workspace is always what is expected of it."""
-    if (state.tracked and not state.expected) or not state.objects:  # of what holds nothing yet nothing can be missing
+    if state.is_of_repository:  # of what holds nothing yet nothing can be missing
         return ()
     if state.expected:
         held = [manifest.object for manifest in state.objects.values()]
