@@ -16,7 +16,15 @@ from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
 from olmc.compiler.reconcile.loop import FINALIZED_KINDS
-from olmc.k8s.api.restmapper import BUILTIN, closest_kind, find_kinds, known_kinds, rest_mapper, without_version
+from olmc.k8s.api.restmapper import (
+    BUILTIN,
+    closest_kind,
+    find_kinds,
+    known_kinds,
+    rest_mapper,
+    versions_of,
+    without_version,
+)
 from olmc.k8s.diagnostics import POSSIBLE, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -29,6 +37,7 @@ from olmc.k8s.objects import (
     ObjectKey,
     annotations_of,
     crd_key,
+    gvk_of,
     labels_of,
     mapping,
     metadata_of,
@@ -270,6 +279,11 @@ def _unconverted(gone: ObjectKey, objects: Objects, remaining: Objects) -> Itera
 _KEPT = ("status",)
 
 
+def _is_served(obj: KubernetesObject) -> bool:
+    api = gvk_of(obj)
+    return api.group == OLM_GROUP and api.version in versions_of(api.group_kind)
+
+
 def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
     """The state once all manifests are applied."""
     manifests = tuple(manifests)
@@ -280,7 +294,7 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
         if live is not None:
             merged = _merged(applied.get(key, {}), live.object, manifest.object)
             manifest = manifest._replace(object=merged)
-        elif key.group == OLM_GROUP and "status" in manifest.object:
+        elif _is_served(manifest.object) and "status" in manifest.object:
             # The API server takes the status of OLM's kinds from their controllers alone.
             manifest = manifest._replace(object={k: v for k, v in manifest.object.items() if k not in _KEPT})
         objects[key] = manifest
