@@ -41,6 +41,7 @@ BUNDLE_FILES = Limit(
 DEPTH = Limit("DEPTH", 100, "folders in each other", "a workspace")
 PATTERNS = Limit("PATTERNS", 5_000, "patterns of what is left out", "a workspace, of all its ignore files")
 REVISION = Limit("REVISION", 250_000, "files", "a revision of git, of which a folder may stand at many places")
+REVISION_BYTES = Limit("REVISION_BYTES", 8 * 1024**3, "bytes", "the files of a revision of git, unpacked")
 DOCUMENTS = Limit("DOCUMENTS", 200_000, "documents", "a file of YAML or JSON")
 KEYS = Limit("KEYS", 2_000_000, "keys", "a file of YAML")
 ALIASES = Limit(
@@ -64,8 +65,8 @@ CSV_BYTES = Limit(
 )
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (
-    FILE_BYTES, FILES, BUNDLE_FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL,
-    CONFLICTS, CONFIG, CONTAINERS, CSV_BYTES, FINDINGS,
+    FILE_BYTES, FILES, BUNDLE_FILES, DEPTH, PATTERNS, REVISION, REVISION_BYTES, DOCUMENTS, KEYS, ALIASES, CEL_STEPS,
+    CEL_TOTAL, CONFLICTS, CONFIG, CONTAINERS, CSV_BYTES, FINDINGS,
 )  # fmt: skip
 """Those of what is compiled, in the order of the table."""
 

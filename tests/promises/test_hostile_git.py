@@ -8,6 +8,7 @@ from pathlib import Path
 
 import forks
 import pytest
+from running import run_here
 
 pytestmark = pytest.mark.process
 
@@ -88,3 +89,33 @@ def test_the_configuration_would_run_it_otherwise(hostile: tuple[Path, Path]) ->
     mark.unlink()
     subprocess.run(["git", "cat-file", "-p", "HEAD:a.yaml"], cwd=repository, capture_output=True, check=False)
     assert mark.exists()
+
+
+BOMBS = {
+    "one file at many places": {f"w/{number}.yaml": "#" * 1_000 for number in range(40)},
+    "many files": {f"w/{number}.yaml": f"{number}" + "#" * 1_000 for number in range(40)},
+    "a folder at many places": {f"w/{number % 8}/{number // 8}.yaml": "#" * 500 for number in range(80)},
+    "what a kustomization reads": {
+        "w/kustomization.yaml": "resources: [../base]\n",
+        "base/kustomization.yaml": "resources: [a.yaml]\n",
+        "base/a.yaml": "#" * 40_000,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("command", ["diff git:HEAD w", "plan w --from git:HEAD"])
+def test_a_revision_that_unpacks_to_too_much_is_refused(
+    command: str, bomb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git knows the sizes, so that nothing of it is written; the work tree counts by its own limits."""
+    for name, text in BOMBS[bomb].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for arguments in ("init -q", "add .", "-c user.name=a -c user.email=a@example.com commit -q -m x"):
+        subprocess.run(["git", *arguments.split()], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setenv("OLMC_LIMIT_REVISION_BYTES", "30000")
+    done = run_here(command.split(), tmp_path)
+    assert done.code == 3
+    assert "its files have more than 30,000 bytes (OLMC_LIMIT_REVISION_BYTES raises the limit)" in done.output

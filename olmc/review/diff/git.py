@@ -37,7 +37,7 @@ from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILES, REVISION
+from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILES, REVISION, REVISION_BYTES
 from olmc.k8s.yaml.rules import too_large
 
 # How much of a revision would be read, counted from its listing: before contents are asked for or files written.
@@ -576,7 +576,12 @@ def _is_plain(path: str) -> bool:
 def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
     """Write files; of those that nobody would read because of their size only that."""
     small = []
-    for entry, size in zip(entries, _sizes(entries), strict=True):
+    sizes = _sizes(entries)
+    # A pack of 100 kB holds 100 MB of one character, and may have them at any number of places.
+    if sum(size for size in sizes if size <= MAX_FILE_BYTES) > REVISION_BYTES.most:
+        limit = f"{REVISION_BYTES.most:,} bytes ({REVISION_BYTES.variable} raises the limit)"
+        raise GitError(f"its files have more than {limit}")
+    for entry, size in zip(entries, sizes, strict=True):
         if size <= MAX_FILE_BYTES:
             small.append(entry)
             continue
