@@ -9,7 +9,7 @@ from typing import Any
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, StrategyProgress
 from olmc.compiler.model.operators import CONVERSION, Csv, OperatorGroup, WebhookDescription
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.olm.naming import group_annotations
+from olmc.compiler.olm.naming import WEBHOOK_NAME, group_annotations
 from olmc.compiler.reconcile.deployments import (
     apiservice_descriptions,
     applied_service,
@@ -29,6 +29,7 @@ from olmc.compiler.reconcile.requirements import owned_by_others, predecessors
 from olmc.k8s.api.rbac import decode_rules
 from olmc.k8s.api.rbac_access import Access, access_refusal
 from olmc.k8s.api.restmapper import Crd
+from olmc.k8s.api.selectors import is_label_value
 from olmc.k8s.api.validation.field import Path, invalid_text
 from olmc.k8s.api.validation.objects import update_errors
 from olmc.k8s.api.validation.webhooks import webhook_errors
@@ -47,7 +48,7 @@ from olmc.k8s.objects import (
     mapping,
     texts,
 )
-from olmc.k8s.strconv import minor_of
+from olmc.k8s.strconv import minor_of, quoted
 
 _TOKEN = "kubernetes.io/service-account-token"
 _ACCOUNT = "kubernetes.io/service-account.name"
@@ -329,6 +330,11 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     kind = kinds.get(webhook.type)
     if kind is None:
         return ""
+
+    # OLM looks for an existing one by a label with the name first, and the API server rejects the selector (R-WH-3).
+    if wrong := is_label_value(webhook.name):
+        problem = f"values[0][{WEBHOOK_NAME}]: Invalid value: {quoted(webhook.name)}: {'; '.join(wrong)}"
+        return f"unable to parse requirement: {problem}"
 
     # Only what stems from the CSV can be wrong: the name of the Service and its namespace OLM makes itself (R-WH-4).
     path = webhook.object.get("webhookPath")

@@ -25,6 +25,7 @@ from olmc.k8s.api.restmapper import (
     versions_of,
     without_version,
 )
+from olmc.k8s.api.selectors import is_label_value
 from olmc.k8s.diagnostics import POSSIBLE, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -107,7 +108,7 @@ def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dic
         return dict(objects)
     index = deletion_index(objects)
     deleted = cascade(index, keys, {}, profile)
-    held = held_by_finalizers(index, deleted)
+    held = held_by_finalizers(index, deleted, profile)
     gone = {key: None for key in deleted if key not in held}
     remaining = {
         key: _terminating(manifest) if key in held else _without_owners(key, manifest, index, gone)
@@ -140,17 +141,21 @@ def cascade(
     return gone
 
 
-def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> frozenset[ObjectKey]:
+def held_by_finalizers(
+    index: DeletionIndex, deleted: Mapping[ObjectKey, None], profile: Profile
+) -> frozenset[ObjectKey]:
     """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, and
     objects with a finalizer that no controller of the cluster has, so that nobody takes these away, what they own, and
-    the namespaces and CRDs of such resources (observed-83)."""
+    the namespaces and CRDs of such resources (observed-83). Likewise a CSV by whose name OLM can't select what goes
+    with it, and its copies (R-CSV-1)."""
     waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
-    if all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
+    stuck = {key for key in deleted if _cannot_be_selected(key, index.objects[key].object, profile)}
+    if not stuck and all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
         return frozenset()
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
     crds = (_defined_kind(index.objects[key].object) for key in index.kinds.get((APIEXTENSIONS, CRD_KIND), ()))
     at_work = {_family(group) for group, kind in crds if (group, kind) not in left_alone} | _FAMILIES
-    held = {
+    held = stuck | {
         key for key in waiting if key.kind not in _FINALIZED_BY_OTHERS and (
             (key.group, key.kind) in left_alone or not at_work.issuperset(_foreign(key, index.objects[key].object))
         )
@@ -159,10 +164,22 @@ def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) 
     for key in deleted:
         is_home = key[:2] == ("", "Namespace") and key.name in namespaces
         defines = key.kind == CRD_KIND and _defined_kind(index.objects[key].object) in kinds
-        is_owned = any(owner in held for owner in index.owners.get(key, ()))
+        is_owned = any(owner in held for owner in (*index.owners.get(key, ()), *_original(key, index)))
         if is_home or defines or (is_owned and not _goes_with_namespace(key, deleted)):
             held.add(key)
     return frozenset(held)
+
+
+def _cannot_be_selected(key: ObjectKey, obj: KubernetesObject, profile: Profile) -> bool:
+    is_own = key.kind == CSV_KIND and bool(profile.csv_finalizer) and not is_copy(obj)
+    return is_own and bool(is_label_value(key.name))
+
+
+def _original(key: ObjectKey, index: DeletionIndex) -> Iterator[ObjectKey]:
+    """The CSV of which another one is a copy."""
+    original = original_of(index.objects[key].object) if key.kind == CSV_KIND else None
+    if original is not None:
+        yield key._replace(namespace=original.namespace)
 
 
 def _defined_kind(crd: KubernetesObject) -> tuple[str, str]:

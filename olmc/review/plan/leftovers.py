@@ -153,7 +153,7 @@ def _deleted(
     if not actions:
         return
     index, gone = deletion_index(objects), dict[ObjectKey, None]()
-    held = held_by_finalizers(index, cascade(index, [key for _, key in actions], {}, profile))
+    held = held_by_finalizers(index, cascade(index, [key for _, key in actions], {}, profile), profile)
     for action, key in actions:
         if key in gone or key not in objects:
             continue
