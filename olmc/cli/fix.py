@@ -245,4 +245,4 @@ def _write(root: Path, changes: Sequence[FileChange]) -> None:
         for path in empty:
             path.unlink()
     for path in texts:
-        say(f"{path}: {'removed, nothing is left in it' if path in empty else 'written'}")
+        say(clean(f"{path}: {'removed, nothing is left in it' if path in empty else 'written'}"))

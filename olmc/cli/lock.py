@@ -35,7 +35,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import LOCK_FILE, lock_text, read_lock
 from olmc.compiler.model.workspace import Lock
 from olmc.compiler.output.directory import put, rewrite
-from olmc.compiler.output.messages import json_text
+from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
@@ -191,7 +191,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     with writing(*texts):
         rewrite(texts)
     for changed in texts:
-        say(f"{changed}: {package} is pinned to {version}")
+        say(clean(f"{changed}: {package} is pinned to {version}"))
     if read_lock(path, Report()).operators is not None:
         say("olmc.lock has the earlier choice; olmc resolve --update writes it again.")
     return DONE

@@ -129,3 +129,21 @@ def test_the_commands_write_such_patches(kettle: Path) -> None:
     patch = olmc("migrate", kettle, "--to", "olm-v1", "--dry-run").stdout
     assert not [line for line in patch.splitlines() if line.startswith("+++ b+")]
     assert "tea\\012+++ b+evil.yaml" in patch
+
+
+@pytest.mark.parametrize(
+    "name", ["a\n::error::x.yaml", "::error::x.yaml", "a\x1b[2Jb.yaml", "a\u202eb.yaml", "a\r\n##[x].yaml"]
+)
+@pytest.mark.parametrize(
+    "command", [("migrate", "--to", "olm-v1"), ("resolve", "--pin", "kettle=1.0.0")], ids=lambda c: c[0]
+)
+def test_a_name_of_a_written_file_is_a_text(
+    command: tuple[str, ...], name: str, kettle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no command to a runner, moves no cursor, and turns no text around."""
+    (kettle / "tea.yaml").rename(kettle / name)
+    monkeypatch.chdir(kettle)
+    told = olmc(command[0], ".", *command[1:]).stderr
+    assert "written" in told or "is pinned to" in told
+    assert not any(line.startswith("::") or "##[" in line for line in told.splitlines())
+    assert not {"\x1b", "\u202e", "\r"} & set(told)
