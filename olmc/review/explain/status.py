@@ -364,7 +364,7 @@ def _lines(each: OperatorStatus) -> Iterator[tuple[bool, list[str]]]:
         yield False, [*("" for _ in cells), text]
 
 
-class _Row(NamedTuple):
+class _StatusRow(NamedTuple):
     """An operator of the table: its workspace, that workspace in commands, the command that has the finding about a
     catalog, and a mark where other rows wait for the same content."""
 
@@ -407,14 +407,14 @@ def _short_table(
 
 def _row(
     path: str, each: OperatorStatus, here: str, folders: Mapping[OperatorStatus, str], begun: str, named: bool
-) -> _Row:
+) -> _StatusRow:
     where = folders.get(each, path or here)
     checked = here if each in folders else path or here
     check = f"olmc check{f' {_quoted(checked)}' if checked else ''}" if named else ""
-    return _Row(path, each, f"{f' {_quoted(where)}' if where else ''}{begun}", check)
+    return _StatusRow(path, each, f"{f' {_quoted(where)}' if where else ''}{begun}", check)
 
 
-def _marked(rows: Sequence[_Row]) -> list[_Row]:
+def _marked(rows: Sequence[_StatusRow]) -> list[_StatusRow]:
     """The rows, those that wait for the same content as another one with a number for it."""
     waits = {row: tuple(_below(row.each, True, "", row.check)) for row in rows if _is_unknown(row.each)}
     several = [content for content, count in Counter(waits.values()).items() if count > 1]
@@ -422,7 +422,7 @@ def _marked(rows: Sequence[_Row]) -> list[_Row]:
     return [row._replace(mark=numbers.get(waits.get(row, ()), "")) for row in rows]
 
 
-def _cells(row: _Row, phase: str, named: bool) -> list[str]:
+def _cells(row: _StatusRow, phase: str, named: bool) -> list[str]:
     cells = row.each.namespace, row.each.package, row.each.version, phase, row.each.upgrade
     return [row.path] * named + [cell or _NOTHING for cell in cells]
 
