@@ -144,8 +144,10 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
 
 
 def print_findings(
-    done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
-) -> None:
+    done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False,
+    is_empty: bool = False,
+) -> None:  # fmt: skip
+    """Print what was found; `is_empty`: there was nothing to look at."""
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
     if output == "text":
@@ -159,7 +161,8 @@ def print_findings(
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
         aside += _untold(done)
-        say(f"{as_counts(found, least=least)} ({aside})", out=True)
+        is_empty = is_empty and not any(each.severity >= least for each in found)
+        say(f"{'nothing to check' if is_empty else as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":
         repositories = [each.clusters for each in done if each.clusters]
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
@@ -370,10 +373,10 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     \b
     Examples:
       olmc check                                what is wrong in this workspace
-      olmc check --ignore OLMC27 --strict       for CI: everything but OLMC270 to OLMC279
+      olmc check --ignore OLMC27 --strict       for CI: all but OLMC270 to OLMC279
       olmc check --since origin/main            only what a branch adds
       olmc check operators --statistics         which findings there are most of
-      olmc check -o github                      annotations for GitHub Actions, on stderr
+      olmc check -o github                      annotations for GitHub Actions
       olmc check my-bundle --optional all       with all optional validators
       kustomize build prod | olmc check -       what another tool prints
 
@@ -390,8 +393,8 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
       olmc check charts/operators               a Helm chart, with its own values
-      olmc check --entry prod-operators         what an Application, Kustomization or HelmRelease has
-      olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
+      olmc check --entry prod-operators         what a GitOps tool applies
+      olmc check --optional multiarch           with a validator that is optional
 
     File paths are relative to the current directory; in JSON they are relative to PATH, or begin with it if there are
     several; in the other formats to GITHUB_WORKSPACE if that is set. Errors, which stop the compilation, are always
@@ -465,12 +468,15 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     failing = Severity.WARNING if opts.strict else Severity.FAILURE
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     if output == "text":  # that there is nothing is no finding about a place, and all commands say it alike
-        tell(d for each in done for d in each.diagnostics if d.code == EMPTY.code)
+        empty = [d for each in done for d in each.diagnostics if d.code == EMPTY.code]
+        tell(empty)
         done = [each._replace(diagnostics=tuple(d for d in each.diagnostics if d.code != EMPTY.code)) for each in done]
     if opts.statistics:
         print_statistics(done, output, least)
     else:
-        print_findings(done, output, least, failing, show_secrets=opts.show_secrets)
+        print_findings(
+            done, output, least, failing, show_secrets=opts.show_secrets, is_empty=output == "text" and bool(empty)
+        )
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)
 
 

@@ -119,13 +119,12 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     Examples:
       olmc diff git:main                             what this branch changes
       olmc diff git:v1..v2 --fail-on breaking        two releases, for CI
-      olmc diff git:origin/main clusters/prod -o markdown
       olmc diff git:main --entry operators-prod      what this Application applies
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
       olmc diff rendered.yaml .                      a rendering, and that of now
       olmc diff --from cluster-state.yaml prod       the cluster as it is
       olmc diff git:v1 git:v2 -o html > review.html  an HTML page
-      olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
+      olmc diff --olm-version 0.25..0.46 .           what another OLM changes
 
     OLD and NEW are each a workspace, a bundle, a rendering, or git:REF[:PATH]; one may be - for stdin.
 
@@ -188,7 +187,8 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
         text = write(difference, opts.output, color=True, everything=opts.all) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     least = Severity.WARNING if opts.verbose else least
-    tell(each for each in reading.diagnostics if each.severity >= least or each.code == EMPTY.code)
+    # Both sides may be one folder, with one finding.
+    tell(dict.fromkeys(each for each in reading.diagnostics if each.severity >= least or each.code == EMPTY.code))
     tell_idle(ctx, given_of(made), _NEEDS)
     tell_approvals(opts.approve, [each.settled.cluster for each in made if each.settled is not None])
     if difference is None:

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_left_entries
+from olmc.cli.compiling import EVERYTHING, cluster_parts, compiled, is_any_broken, tell_empty, tell_left_entries
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -40,6 +40,7 @@ from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import applicable, merged, search
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
@@ -191,10 +192,10 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     \b
     Examples:
-      olmc migrate --to descoped --dry-run              what would change, as a patch
-      olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
+      olmc migrate --to descoped --dry-run              the changes, as a patch
+      olmc migrate --to v2alpha1 --dry-run | git apply  as without --dry-run
       olmc migrate fleet --to v2alpha1                  change the files
-      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators first
+      olmc migrate --to olm-v1 --steps > move.sh        steps for a live cluster
       olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
@@ -229,6 +230,8 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)
     tell(done.remarks, path, least=Severity.INFO)
+    if not (of_clusters or done.failed or done.remarks or done.changes):
+        tell_empty(path, compile(CompileRequest(path)), {})
     if done.failed:
         raise SystemExit(BAD_INPUT)
     if steps or dry_run:

@@ -31,7 +31,7 @@ from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.integrations.fleet import outputs
-from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, from_json, merged, report_of
+from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, FromHere, from_json, merged, report_of
 from olmc.integrations.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.integrations.fleet.run import FleetCount, FleetOrder, Runner, reader_of, results_of, tasks_of
 from olmc.integrations.fleet.trees import (
@@ -211,11 +211,12 @@ def _tell_count(count: FleetCount) -> None:
         f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
 
 
-def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool) -> None:
+def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool, from_here: FromHere = str) -> None:
     """Print a report, and end with the exit code that it asks for; without `least`, what changes is no failure, and an
-    operator that would fail or get stuck is one."""
+    operator that would fail or get stuck is one. `from_here` gives a folder of the
+    repository as the user names it."""
     if output == "text":
-        say(outputs.as_text(report, color=True, verbose=verbose), nl=False, out=True)
+        say(outputs.as_text(report, color=True, verbose=verbose, from_here=from_here), nl=False, out=True)
     else:
         formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": outputs.as_html}
         say(formats[output](report), nl=False, out=True)
@@ -223,6 +224,11 @@ def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool
     fails = any(group.gravity in _FAILURES for group in report.outcomes)
     is_grave = least is not None and report.worst >= least
     raise SystemExit(BAD_INPUT if is_broken else FINDINGS if fails or is_grave else DONE)
+
+
+def _from_here(found: FleetInput) -> FromHere:
+    """What gives a folder of the repository as the user names it."""
+    return lambda folder: Path(os.path.relpath(found.top / folder)).as_posix()
 
 
 @contextmanager
@@ -346,7 +352,7 @@ def plan(ctx: click.Context, opts: FleetPlanOptions) -> None:
     """  # fmt: skip
     found = read_fleet(opts.fleet, opts.from_)
     report = run_command(ctx, "plan", found, opts.work, {"prune": opts.prune})
-    finish(report, opts.output, _least_of(opts), verbose=opts.verbose)
+    finish(report, opts.output, _least_of(opts), verbose=opts.verbose, from_here=_from_here(found))
 
 
 class FleetStatusOptions(NamedTuple):
@@ -371,8 +377,9 @@ def status(ctx: click.Context, opts: FleetStatusOptions) -> None:
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """
-    report = run_command(ctx, "status", read_fleet(opts.fleet), opts.work, {})
-    finish(report, opts.output, _RANKS["breaking"], verbose=opts.verbose)
+    found = read_fleet(opts.fleet)
+    report = run_command(ctx, "status", found, opts.work, {})
+    finish(report, opts.output, _RANKS["breaking"], verbose=opts.verbose, from_here=_from_here(found))
 
 
 class FleetCheckOptions(NamedTuple):
@@ -406,8 +413,15 @@ def check(ctx: click.Context, opts: FleetCheckOptions) -> None:
     """
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
     values = {"select": list(opts.select), "ignore": list(opts.ignore)}
-    done = run_command(ctx, "check", read_fleet(opts.fleet), opts.work, {}, values)
-    finish(done, opts.output, _RANKS["risk" if opts.strict else "breaking"], verbose=opts.verbose)
+    found = read_fleet(opts.fleet)
+    done = run_command(ctx, "check", found, opts.work, {}, values)
+    finish(
+        done,
+        opts.output,
+        _RANKS["risk" if opts.strict else "breaking"],
+        verbose=opts.verbose,
+        from_here=_from_here(found),
+    )
 
 
 class FleetRenderOptions(NamedTuple):
@@ -449,8 +463,9 @@ def render(ctx: click.Context, opts: FleetRenderOptions) -> None:
                     raise OSError(errno.ELOOP, "it is a link that leads elsewhere", os.fspath(link))
                 write(folder, {path: [text.encode()] for path, text in result["files"].items()}, result["private"])
 
-    done = run_command(ctx, "render", read_fleet(opts.fleet), opts.work, {"purpose": opts.for_}, on_result=written)
-    finish(done, opts.output, _RANKS["breaking"], verbose=opts.verbose)
+    found = read_fleet(opts.fleet)
+    done = run_command(ctx, "render", found, opts.work, {"purpose": opts.for_}, on_result=written)
+    finish(done, opts.output, _RANKS["breaking"], verbose=opts.verbose, from_here=_from_here(found))
 
 
 class ShardOptions(NamedTuple):
@@ -470,7 +485,8 @@ def shard_(_: click.Context, opts: ShardOptions) -> None:
 
     \b
     Examples:
-      olmc fleet shard 'clusters/*' --of 20 --index 3 | olmc fleet plan --entries-from - -o json > part-3.json
+      olmc fleet shard 'clusters/*' --of 20 --index 3 > entries.txt
+      olmc fleet plan --entries-from entries.txt -o json > part-3.json
       olmc fleet merge part-*.json -o markdown
 
     Exit codes: 0 done, 2 wrong usage.
@@ -526,9 +542,9 @@ fleet = group(
 
     \b
     Examples:
-      olmc fleet plan 'clusters/*' --from git:main         what a branch does to all clusters
-      olmc fleet plan . -o markdown --fail-on breaking     as Argo CD and Flux apply them, for CI
-      olmc fleet status --entries-from clusters.txt        every operator, everywhere
+      olmc fleet plan 'clusters/*' --from git:main         what a branch does
+      olmc fleet plan . -o markdown --fail-on breaking     entries of GitOps tools
+      olmc fleet status --entries-from clusters.txt        all operators
       olmc fleet plan 'clusters/*' --scheduler tcp://10.0.0.1:8786
 
     Identical clusters are compiled once, and results are cached. Clusters with the same outcome are shown together.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import posixpath
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -22,8 +23,8 @@ from olmc.compiler.load.request import BesideFolder
 from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import files_of, private_in
-from olmc.compiler.output.messages import as_json, as_text
-from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
+from olmc.compiler.output.messages import as_json, as_text, seen_from
+from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, folder_in_texts, packed
 from olmc.integrations.fleet.pool import serve_tasks
 from olmc.integrations.fleet.trees import READS_VALUES, WorkerFolders, reads_values, staged, staged_beside
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
@@ -44,7 +45,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 class _Given(NamedTuple):
     """What a task says: its options, those that olmc.yaml must not override, and the folders of both sides with those
-    that count beside them."""
+    that count beside them; `folder` is what texts call the folder of the entry."""
 
     options: Options
     given: frozenset[str]
@@ -54,6 +55,7 @@ class _Given(NamedTuple):
     beside: BesideFolder | None
     release: int | None
     values: Mapping[str, Any]
+    folder: str
 
 
 def run_task(task: bytes, worker: WorkerFolders, known: dict[str, BesideFolder]) -> bytes:
@@ -86,9 +88,11 @@ def _result(task: dict[str, Any], worker: WorkerFolders, known: dict[str, Beside
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in task["options"].items()
         }
+        is_file = any(side is not None and side.is_file() for side in sides)
+        folder = posixpath.dirname(task["entry"]) if is_file else task["entry"]
         given = _Given(
             Options()._replace(**values), frozenset(task["given"]), sides[0], sides[1], beside[0], beside[1],
-            task.get("release"), task.get("values") or {},
+            task.get("release"), task.get("values") or {}, folder_in_texts(folder),
         )  # fmt: skip
         return _COMMANDS[task["command"]](given)
 
@@ -137,21 +141,25 @@ def _pattern(values: Path, beside: BesideFolder | None, options: Options) -> Inp
     return Input(values.parent, beside, part=pattern_part(values.parent, values.name, options))
 
 
-def _refused(done: Compilation) -> dict[str, Any] | None:
+def _refused(done: Compilation, folder: str) -> dict[str, Any] | None:
     """The result where an entry could not be compiled to a cluster."""
     if done.failed:
-        return _failed_by(done.diagnostics)
+        return _failed_by(done.diagnostics, folder)
     if done.settled is None:
         return failed_result("is no cluster", "it is a bundle by itself, and no workspace")
     return None
 
 
-def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
+def _failed_by(diagnostics: tuple[Diagnostic, ...], folder: str) -> dict[str, Any]:
     stderr = io.StringIO()
     with redirect_stderr(stderr):
         tell(diagnostics, least=Severity.ERROR)
     first = next((d for d in diagnostics if d.severity is Severity.ERROR), None)
-    return failed_result("can't be compiled", stderr.getvalue(), first.code if first is not None else "")
+    result = failed_result("can't be compiled", stderr.getvalue(), first.code if first is not None else "")
+    shown = io.StringIO()
+    with redirect_stderr(shown):
+        tell(seen_from(folder, diagnostics), least=Severity.ERROR)
+    return result | {"text": shown.getvalue() or result["text"]}
 
 
 def _plan(given: _Given) -> dict[str, Any]:
@@ -160,7 +168,7 @@ def _plan(given: _Given) -> dict[str, Any]:
     one = _input_before(given)
     begun = engine.begun_at(one.request(options, fixed) if one is not None else None, "before", report)
     if begun is None:
-        return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
+        return _failed_by(tuple(report), given.folder) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:
         if given.after is None:
             empty = given.before.parent / ".olmc-empty" if given.before is not None else Path()
@@ -170,17 +178,18 @@ def _plan(given: _Given) -> dict[str, Any]:
         path = engine.PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
         options = options._replace(state=begun.state)
         done, narrowing = engine.compile_planned(path, options)
-        refused = _refused(done)
+        refused = _refused(done, given.folder)
         if refused is not None:
             return refused
         plan = engine.planned_for(path, options, begun, done, narrowing)
+    shown = outputs.as_text(engine.plan_from(given.folder, plan), color=True)
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
     gravity = "risk" if plan.has_unknown and gravity in ("none", "change") else gravity
     gravity = "failing" if plan.fails else gravity
     return {
-        "headline": outputs.outcome(plan), "gravity": gravity, "text": outputs.as_text(plan, color=True),
+        "headline": outputs.outcome(plan), "gravity": gravity, "text": shown,
         "data": outputs.as_data(plan),
         READS_VALUES: _reads_values(done, begun.side.settled, begun.state.applied.values()),
     }  # fmt: skip
@@ -201,7 +210,7 @@ def _compiled(given: _Given) -> Compilation:
 
 def _status(given: _Given) -> dict[str, Any]:
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
-    refused = _refused(done)
+    refused = _refused(done, given.folder)
     if refused is not None:
         return refused
     assert done.settled is not None
@@ -217,7 +226,7 @@ def _status(given: _Given) -> dict[str, Any]:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
     # Entries with one result share it, so that its commands can name none of them.
-    table = as_table(found, color=True, here="ENTRY")
+    table = as_table(found, color=True, here=given.folder)
     gravity = "failing" if failing else "failure" if done.findings else "warning" if unknown else "none"
     return {
         "headline": headline, "gravity": gravity, "text": table,
@@ -228,7 +237,7 @@ def _status(given: _Given) -> dict[str, Any]:
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
     """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
     found = left_out_of(_input(given).root, done)
-    lines = note(found)
+    lines = note(found, f"{given.folder}/")
     if not lines:
         return {}
     listed = [{"path": left.location.path, "what": content(left), "reason": left.reason.text} for left in found]
@@ -245,21 +254,21 @@ def _check(given: _Given) -> dict[str, Any]:
     parts = [f"{count} {severity.name.lower()}{'s' * (count != 1)}" for severity, count in counts if count]
     return {
         "headline": ", ".join(parts) or "nothing found", "gravity": worst.name.lower() if worst is not None else "none",
-        "text": as_text(shown, color=True), "data": json.loads(as_json(shown)),
+        "text": as_text(seen_from(given.folder, shown), color=True), "data": json.loads(as_json(shown)),
     }  # fmt: skip
 
 
 def _render(given: _Given) -> dict[str, Any]:
     done = _compiled(given)
     if done.failed:
-        return _failed_by(done.diagnostics)
+        return _failed_by(done.diagnostics, given.folder)
     if given.options.purpose == "apply" and done.missing:
         return failed_result("would be incomplete", "\n".join(done.missing))
     files = {name: b"".join(parts).decode() for name, parts in files_of(done.objects).items()}
     failing = sum(d.severity is Severity.FAILURE for d in done.diagnostics)
     stderr = io.StringIO()
     with redirect_stderr(stderr):
-        tell(done.diagnostics, least=Severity.WARNING)
+        tell(seen_from(given.folder, done.diagnostics), least=Severity.WARNING)
     return {
         "headline": f"{len(done.objects)} objects" + (f", {failing} failures" if failing else ""),
         "gravity": "failing" if failing else "none", "text": stderr.getvalue(),

@@ -56,12 +56,12 @@ def graph(_: click.Context, opts: GraphOptions) -> None:
 
     \b
     Examples:
-      olmc graph kettle                              for a README or a pull request
+      olmc graph kettle                              for a README
       olmc graph kettle -o svg > kettle.svg          a picture
-      olmc graph kettle -o json catalogs/acme        for machines (schemas/graph.schema.json)
-      olmc graph kettle --from 1.0.0 --to 1.4.2      the hops from one version to another
+      olmc graph kettle -o json catalogs/acme        for machines
+      olmc graph kettle --from 1.0.0 --to 1.4.2      the hops between versions
       olmc graph kettle --from 1.0.0 --channel fast  where an upgrade ends
-      olmc graph ClusterExtension/kettle             how OLM v1 upgrades it, resolution by resolution
+      olmc graph ClusterExtension/kettle             how OLM v1 upgrades it
 
     Exit codes: 0 done, 1 findings (the version can't be reached, or OLM can't serve the catalog), 2 wrong usage, 3
     input that can't be read.

@@ -54,12 +54,12 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
 
     \b
     Examples:
-      olmc import --print-command | sh                     read the cluster of the current context
+      olmc import --print-command | sh                     read the cluster
       olmc import --print-command --oc --context prod      print the commands only
       kubectl get csv,sub -A -o yaml | olmc import -       reports what is missing
       olmc import must-gather.tar.gz --output-file cluster-state.yaml
-      olmc import cluster-state.yaml --verify              compare olmc's prediction with this cluster
-      olmc status . --from cluster-state.yaml              the operators with this repository applied
+      olmc import cluster-state.yaml --verify              compare it with olmc
+      olmc status . --from cluster-state.yaml              with this repository
 
     Exit codes: 0 done, 1 with --verify: the prediction differs, 2 wrong usage, 3 input that can't be read.
     """

@@ -82,9 +82,9 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     \b
     Examples:
-      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, cause
+      olmc why Deployment/harbour/beacon-controller     file, line, rule and cause
       olmc why deploy/beacon-controller my-workspace    short names work, too
-      olmc why beacon.v1.2.0                            why is this version (not) installed?
+      olmc why beacon.v1.2.0                            why is it not installed?
       olmc why beacon                                   everything about a package
 
     Exit codes: 0 it exists and works, or is unknown for want of content, 1 it is missing or fails, 2 nothing has this
@@ -150,7 +150,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     \b
     Examples:
       olmc status                      this workspace
-      olmc status -o wide              with CSV names and everything that is missing
+      olmc status -o wide              with CSV names and all that is missing
       olmc status prod staging         two workspaces
       olmc status -o prometheus        the metrics that OLM would export
 

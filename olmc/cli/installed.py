@@ -85,11 +85,11 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
 
     \b
     Examples:
-      olmc get installed -n harbour                    the operators that watch a namespace
+      olmc get installed -n harbour                    operators that watch it
       olmc get installed -A                            and those of all namespaces
       olmc get installed beacon.v1.0.0 -n harbour -o yaml
       olmc get packagemanifests fixtures/upgrade -o wide
-      olmc get csv -A                                  ClusterServiceVersions, as kubectl prints them
+      olmc get csv -A                                  CSVs, as kubectl prints
 
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage, 3 input that can't
     be compiled.

@@ -81,11 +81,11 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
 
     \b
     Examples:
-      olmc resolve                     what would be installed and upgraded, hop by hop
+      olmc resolve                     what OLM would install and upgrade
       olmc resolve -o json             the same for machines
-      olmc resolve --update            write olmc.lock, which later commands follow
+      olmc resolve --update            write olmc.lock for later commands
       olmc resolve --locked            fail if the lock is out of date (for CI)
-      olmc resolve --pin kettle=1.2.0  stay at this version; comments in the file are kept
+      olmc resolve --pin kettle=1.2.0  stay at this version
 
     Exit codes: 0 done, 1 findings (something can't be resolved, or the lock is out of date), 2 wrong usage, 3 input
     that can't be compiled, or a pin that is not possible.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from inspect import cleandoc
 from io import StringIO
@@ -36,19 +37,29 @@ class GivenPath(click.Path):
 
 
 class _CurrentOption(click.Option):
-    """An option whose help does not show its old names."""
+    """An option whose help and errors do not show its old names."""
 
     def __init__(self, names: list[str], old_names: tuple[str, ...], **values: Any) -> None:
         super().__init__(names, **values)
         self.old_names = old_names
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        every = self.opts
-        if set(every) <= set(self.old_names):
+        if set(self.opts) <= set(self.old_names):
             return None
-        self.opts = [name for name in every if name not in self.old_names]
-        try:
+        with self._current():
             return super().get_help_record(ctx)
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        with self._current():
+            return super().get_error_hint(ctx)
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Have click see the names that the option has now, if it has any."""
+        every = self.opts
+        self.opts = [name for name in every if name not in self.old_names] or every
+        try:
+            yield
         finally:
             self.opts = every
 
@@ -129,7 +140,7 @@ def color_option() -> click.Option:
         expose_value=False,
         is_eager=True,
         callback=_choose,
-        help="Use colors; auto does on terminals, unless NO_COLOR is set.",
+        help="Use colors; auto: on terminals without NO_COLOR.",
     )
 
 
@@ -284,6 +295,7 @@ def _fit_out(command: click.Command, name: str) -> None:
     if not isinstance(command, click.Group):
         command.params.append(_help_all_option(hidden=len(options) <= _MOST_OPTIONS))
         vars(command)["format_options"] = partial(_format_options, command)
+        vars(command)["format_epilog"] = partial(_format_epilog, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
     for word, below in nested.items():
         _fit_out(below, f"{name}_{word}")
@@ -293,12 +305,12 @@ def _format_options(command: click.Command, ctx: click.Context, formatter: click
     """As click does, but in groups, and of many options those that are used most; --help-all shows the rest."""
     params = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
     options = [(param, record) for param in params if (record := param.get_help_record(ctx))]
-    own = [param.name or "" for param, _ in options if param.expose_value]
+    own = _own_options(command, ctx)
     is_short = len(own) > _MOST_OPTIONS and not ctx.meta.get(_WHOLE)
-    hidden = {"no_cache", *sorted(own, key=_rank)[_MOST_SHOWN:]} if is_short else set()
+    hidden = {*_OF_ALL, *sorted(own, key=_rank)[_MOST_SHOWN:]} if is_short else set()
     groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*OPTION_GROUPS, _OTHERS)}
     for param, (spelling, text) in options:
-        if param.name not in hidden:
+        if not (param.name in hidden or (is_short and "--help" in param.opts)):
             groups[_group_of(param.name or "")].append((spelling, _in_short(text) if is_short else text))
     for heading, records in groups.items():
         if records:
@@ -309,9 +321,22 @@ def _format_options(command: click.Command, ctx: click.Context, formatter: click
         formatter.write_text(f"{len(hidden)} more options: {ctx.command_path} --help-all")
 
 
+def _format_epilog(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """As click does, but for a help that is cut to the options that are used most."""
+    if ctx.meta.get(_WHOLE) or len(_own_options(command, ctx)) <= _MOST_OPTIONS:
+        click.Command.format_epilog(command, ctx, formatter)
+
+
+def _own_options(command: click.Command, ctx: click.Context) -> list[str]:
+    """The names of the shown options of a command by itself."""
+    params = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
+    return [param.name or "" for param in params if param.expose_value and param.get_help_record(ctx)]
+
+
 def _in_short(text: str) -> str:
     """The first sentence of the help of an option, with its default."""
     first = _SENTENCE.split(text, maxsplit=1)[0].removesuffix(" (may be repeated).").rstrip(".")
+    first = _SCHEMA.sub("", first)
     default = _DEFAULT.search(text)
     return f"{first}{f'  {default[0]}' if default else ''}" if "[default" not in first else first
 
@@ -376,6 +401,7 @@ OPTION_GROUPS = {
     "Proposed APIs, which no release of OLM has": PROPOSED_OPTIONS,
 }
 _OTHERS = "Options"
+_SCHEMA = regex(r" \(schemas/[^)]*\)")
 _SENTENCE = regex(r"(?<=\.)\s+(?=[A-Z\[])|(?<=\))\.\s+")
 _DEFAULT = regex(r"\[default: [^\]]*\]$")
 _OFTEN = (
@@ -384,7 +410,9 @@ _OFTEN = (
     " optional everything verbose layouts platform offline host port kubeconfig show_secrets kube_version".split()
 )
 """Options by how often they are used; a command with many shows the first of them."""
-_MOST_OPTIONS, _MOST_SHOWN = 12, 7
+_MOST_OPTIONS, _MOST_SHOWN = 12, 10
+_OF_ALL = frozenset(("no_cache", "color", "help_all"))
+"""The options of all commands, which a short help leaves to --help-all."""
 _WHOLE = "olmc.help_all"
 _FOLD = "\f"
 """What follows it in the help of a command is for --help-all; click leaves it out."""
@@ -396,8 +424,7 @@ SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "fleet", "diff", "check", "fix", "rbac", "report"),
     "Set up, fetch and convert": ("init", "vendor", "import", "migrate"),
-    "Integrate and verify": ("lsp", "plugin", "serve", "verify"),
-    "Other": ("explain", "completion", "version"),
+    "Integrate, verify and look up": ("lsp", "plugin", "serve", "verify", "explain", "completion", "version"),
 }
 HIDDEN = frozenset({"argocd", "cache", "fn"})
 """The commands that still have their old name, or that few need; `olmc COMMAND --help` explains them."""
@@ -418,7 +445,7 @@ def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 _VERSION = click.Option(
     ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_tell_version,
-    help="The same as olmc version.",
+    help="The same as olmc version.", hidden=True,
 )  # fmt: skip
 
 
@@ -441,13 +468,13 @@ def main() -> None:
 
     \b
     Examples:
-      olmc status                        every operator: version, phase, next upgrade
-      olmc plan --from git:main          what merging this branch would do to the cluster
+      olmc status                        every operator and its next upgrade
+      olmc plan --from git:main          what merging this branch would change
       olmc check                         what is wrong in this workspace
-      olmc render -o name                the objects OLM would leave in the cluster
+      olmc render -o name                the objects that OLM would leave
       olmc render my-bundle -n tools     one bundle, installed in namespace tools
 
-    Commands take the path of a workspace; without one they use the current directory.
+    Commands take a workspace; without one they use the current directory.
     """
 
 
@@ -484,7 +511,7 @@ def completion(_: click.Context, opts: CompletionOptions) -> None:
     \b
     Examples:
       olmc completion bash > ~/.local/share/bash-completion/completions/olmc
-      olmc completion zsh > ~/.zfunc/_olmc       with fpath+=~/.zfunc before compinit in ~/.zshrc
+      olmc completion zsh > ~/.zfunc/_olmc       ~/.zfunc has to be in fpath
       olmc completion fish > ~/.config/fish/completions/olmc.fish
     """
     made = get_completion_class(opts.shell)

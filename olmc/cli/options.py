@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from olmc.k8s.objects import APIResource
     from olmc.review.diff.both_sides import BegunCluster
+    from olmc.review.plan.engine import NamedState
 
 
 _DEFAULTS = Options()
@@ -42,7 +43,7 @@ def canonical_version(value: str) -> str:
 olm_version_option = option(
     "--olm-version", callback=_canonical, default=_DEFAULTS.olm_version, show_default=True, metavar="VERSION",
     shell_complete=olm_versions,
-    help="The OLM version of the cluster: a release (0.25), an OpenShift release (ocp-4.18), OLM v1 (v1), or docs.",
+    help="The OLM of the cluster: 0.25, ocp-4.18 for OpenShift, v1 for OLM v1, or docs.",
 )  # fmt: skip
 
 
@@ -277,8 +278,12 @@ def options_of(ctx: click.Context, fields: dict[str, Any], base: Options = _DEFA
     from olmc.cli.inputs import state_from  # most runs begin with a fresh cluster
 
     entries: Sequence[str] = ctx.params.get("entries") or ()
-    entry = entries[0] if len(entries) == 1 else ""
-    found = state_from(fields["from_"], _beside(ctx), options, _known_fields(ctx), entry)
+    asked = (fields["from_"], _beside(ctx), options, _known_fields(ctx), entries[0] if len(entries) == 1 else "")
+    known: list[tuple[Any, NamedState]] = ctx.meta.setdefault("olmc.states", [])
+    found = next((state for one, state in known if one == asked), None)
+    if found is None:  # a command that asks for the state again has it compiled, and reported, once
+        found = state_from(*asked)
+        known.append((asked, found))
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 

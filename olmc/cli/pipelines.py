@@ -152,9 +152,9 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 
     \b
     Examples:
-      olmc init workspace --openshift 4.18     redhat-operators and others, as far as Subscriptions name them
+      olmc init workspace --openshift 4.18     catalogs that Subscriptions name
       olmc init workspace --operatorhub        operatorhubio-catalog
-      olmc init workspace                      what the Subscriptions say, where that is enough
+      olmc init workspace                      what the Subscriptions say
 
     Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
     """
@@ -248,11 +248,11 @@ init = group(
 
     \b
     Examples:
-      olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
-      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and Flux objects
-      olmc init github --path operators                        comments on pull requests
-      olmc init gitlab                                         notes on merge requests
-      olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
-      olmc init example                                        a repository to try olmc with
+      olmc init argocd --image example.com/olmc:1.0    a plugin for Argo CD
+      olmc init flux --url oci://example.com/rendered  a job and objects for Flux
+      olmc init github --path operators                comments on pull requests
+      olmc init gitlab                                 notes on merge requests
+      olmc init workspace --openshift 4.18             olmc.yaml with its catalogs
+      olmc init example                                a repository to try olmc
     """,
 )

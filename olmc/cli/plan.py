@@ -235,11 +235,11 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
 
     \b
     Examples:
-      olmc plan                                 uncommitted changes, on top of the last commit
+      olmc plan                                 uncommitted changes
       olmc plan clusters/prod --from git:main   what this branch does once merged
-      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from cluster-state.yaml       from the cluster as it is
       olmc plan --from git:v1 -o markdown       a comment for a pull request
-      olmc plan --to ocp-4.19                   what an upgrade of the cluster itself breaks
+      olmc plan --to ocp-4.19                   what a cluster upgrade breaks
 
     Exit codes: 0 done, also with changes, 1 an operator would fail or get stuck, or a change that --exit-code or
     --fail-on asks about, 2 wrong usage, 3 input that can't be compiled.
@@ -258,15 +258,14 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     if not fields["from_"]:
         fields["from_"] = ("git:HEAD",)
         if not _in_repository() and _has_nothing(inputs[0]):
-            fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
+            # No change, whatever the cluster was.
+            fields["from_"] = () if inputs[0].is_staged else (inputs[0].root.as_posix(),)
     tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
     if tree is not None and inputs[0].is_plain:
         exit_code = _plan_repository(ctx, opts, inputs[0].root, tree, fields)
         if exit_code is not None:
             raise SystemExit(exit_code)
-    options, begun = options_and_begun(
-        ctx, fields, _COMPARED, may_be_absent=opts.allow_empty, entry="".join(opts.entries)
-    )
+    options, begun = _begun(ctx, opts, fields)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."
@@ -293,6 +292,16 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     raise SystemExit(FINDINGS if planned.fails or _is_grave(planned, opts) else DONE)
 
 
+def _begun(ctx: click.Context, opts: PlanOptions, fields: dict[str, Any]) -> tuple[Options, BegunCluster]:
+    """The options, and the cluster that FROM names; an empty one where that is nothing."""
+    if fields["from_"]:
+        entry = "".join(opts.entries)
+        return options_and_begun(ctx, fields, _COMPARED, may_be_absent=opts.allow_empty, entry=entry)
+    begun = engine.begun_at(None, " and ".join(map(str, opts.paths)), Report())
+    assert begun is not None
+    return options_of(ctx, fields, _COMPARED)._replace(state=begun.state), begun
+
+
 def _is_grave(planned: Plan, opts: PlanOptions) -> bool:
     """Whether the plan has a change that --exit-code or --fail-on asks about."""
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
@@ -317,7 +326,7 @@ def _in_repository() -> bool:
 
 def _has_nothing(one: Input) -> bool:
     """Whether PATH is a folder with nothing for OLM."""
-    return not one.is_staged and bool(emptiness(one.root, compile(one.request(Options(), frozenset()))))
+    return bool(emptiness(None if one.is_staged else one.root, compile(one.request(Options(), frozenset()))))
 
 
 def _plan_repository(

@@ -95,7 +95,7 @@ argocd = group(
     \b
     To try what Argo CD would get:
       cd workspace && ARGOCD_APP_NAMESPACE=tools olmc plugin argocd generate
-      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc plugin argocd generate
+      cd prod && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc plugin argocd generate
     """,
 )
 
@@ -132,7 +132,7 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
         config.kubernetes.io/function: |
           exec: {path: ./olmc-fn}     # a script: exec olmc plugin fn
     spec:
-      path: workspace                 # relative to the working directory, and in it (or in --root)
+      path: workspace                 # in the working directory or --root
       for: apply
 
     \b
@@ -163,6 +163,6 @@ plugin = group(
     \b
     Examples:
       olmc plugin argocd generate      print the objects of an Application
-      olmc plugin fn                   a KRM function: a ResourceList from stdin to stdout
+      olmc plugin fn                   a KRM function, from stdin to stdout
     """,
 )

@@ -146,13 +146,13 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
 
     \b
     Examples:
-      olmc rbac                                  all permissions, dangerous ones first
+      olmc rbac                                  all permissions, by their danger
       olmc rbac --subject beacon.v1.0.0          one operator
-      olmc rbac --subject edit                   what a user with the role edit gains
+      olmc rbac --subject edit                   what the role edit gives a user
       olmc rbac my-bundle --fail-on critical     for CI
-      olmc rbac --approve harbour/beacon.v1.2.0  what approving an upgrade would bring
-      olmc rbac --installers                     minimal roles to install ClusterExtensions, as YAML
-      olmc rbac who-can get secrets              who may do this; see olmc rbac who-can --help
+      olmc rbac --approve harbour/beacon.v1.2.0  what an approval would bring
+      olmc rbac --installers                     roles for ClusterExtensions
+      olmc rbac who-can get secrets              who may read Secrets
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """

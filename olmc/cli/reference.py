@@ -50,7 +50,7 @@ def explain(_: click.Context, opts: ExplainOptions) -> None:
       olmc explain copied CSV            a term
       olmc explain R-DEP-1               a rule: what OLM does
       olmc explain R-OG                  all rules with this prefix
-      olmc explain profile 0.25          what names, labels and hashes look like in OLM 0.25
+      olmc explain profile 0.25          names, labels and hashes in OLM 0.25
       olmc explain gaps ocp-4.3          what olmc can't reproduce of that OLM
     """
     code, *more = opts.words or ("",)

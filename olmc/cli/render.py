@@ -242,10 +242,10 @@ def render(ctx: click.Context, opts: RenderOptions) -> None:
     \b
     Examples:
       olmc render                                  this workspace, for review
-      olmc render my-bundle -n tools --watch a,b   one bundle that watches two namespaces
-      olmc render --for apply --certs cert-manager | kubectl apply --server-side -f -
+      olmc render my-bundle -n tools --watch a,b   it watches two namespaces
+      olmc render --for apply | kubectl apply --server-side -f -
       olmc render --output-dir rendered            one file per object
-      olmc render --output-dir rendered --check    fail if it is out of date (for CI)
+      olmc render --output-dir rendered --check    fail if it is out of date
 
     With --for apply nothing is printed, written or removed if an operator would fail, unless --keep-going is given.
 

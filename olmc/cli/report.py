@@ -76,9 +76,9 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
 
     \b
     Examples:
-      olmc report --output-dir site                        this workspace; open site/index.html
+      olmc report --output-dir site                        open site/index.html
       olmc report clusters/prod --output-dir site          another one
-      olmc report --from git:main --output-dir site        the cluster after a change, with its plan
+      olmc report --from git:main --output-dir site        a change, with its plan
 
     Exit codes: 0 done, with or without findings, 1 an entry of a repository can't be read, 2 wrong usage, 3 input that
     can't be compiled, or a folder that is not writable.

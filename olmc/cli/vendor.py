@@ -80,12 +80,12 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
 
     \b
     Examples:
-      olmc vendor                              fetch what is missing from the registries
+      olmc vendor                              fetch what is missing
       olmc vendor --update                     also fetch what has changed since
-      olmc vendor --check                      fail if something is missing (for CI)
+      olmc vendor --check                      fail if something is missing
       olmc vendor --from images.tar --offline  from an OCI layout only
       olmc vendor --offline --catalog redhat-operators=catalog.json
-                                               a catalog that opm render has written
+                                               a catalog written by opm render
 
     Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
     3 an image can't be fetched; then nothing is changed.

@@ -204,7 +204,7 @@ def verify(_: click.Context, opts: VerifyOptions) -> None:
     Examples:
       olmc render --output-dir rendered --provenance rendered.intoto.jsonl
       olmc verify rendered                    are output and inputs unchanged?
-      olmc verify rendered --recompile        and does rendering again give the same?
+      olmc verify rendered --recompile        is it the same once more?
       olmc verify rendered --output-only      without the workspace
 
     OUTPUT is the folder that `olmc render --output-dir` wrote, or the file that its stdout went to. Inputs are looked

@@ -304,7 +304,7 @@ def test_help_has_examples_first_and_fits(name: str) -> None:
     assert max(map(len, lines)) <= 100
     if "Examples:" in result.stdout:
         assert lines[2].strip() == "Examples:"
-    assert "--color [auto|always|never]" in result.stdout
+    assert "--color [auto|always|never]" in result.stdout + olmc(name, "--help-all").stdout
 
 
 SCAFFOLDS = ("argocd", "flux", "github", "gitlab")
@@ -314,7 +314,7 @@ WORDS = ["rbac who-can", "argocd generate", "argocd parameters", *(f"init {name}
 @pytest.mark.parametrize("words", WORDS)
 def test_commands_of_several_words_have_what_all_have(words: str) -> None:
     """Color, and an environment variable for each option, named after all words."""
-    assert "--color [auto|always|never]" in olmc(*words.split(), "--help").stdout
+    assert "--color [auto|always|never]" in olmc(*words.split(), "--help-all").stdout
     assert "No such option '--nope'" in olmc(*words.split(), "--color", "never", "--nope").stderr
     first, second = words.split()
     nested = command(first).commands[second]  # type: ignore[attr-defined]
@@ -433,7 +433,7 @@ def test_every_option_is_an_environment_variable(name: str) -> None:
     options = [each for each in params if isinstance(each, click.Option)]
     assert all(each.envvar == variable(name, each) for each in options)
     if options and name != "version":  # whose only option has moved to `olmc explain`
-        assert f"{options[0].envvar} is --" in " ".join(olmc(name, "--help").stdout.split())
+        assert f"{options[0].envvar} is --" in " ".join(olmc(name, "--help-all").stdout.split())
 
 
 def test_environment_variables_work() -> None:

@@ -319,7 +319,7 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     assert result.exit_code == 0
     told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
     assert result.stdout.splitlines()[3:] == ["Risks", f"  File/link.yaml: + {told}"]
-    assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
+    assert "git:HEAD:clusters/tower/link.yaml:1:1: warning: link.yaml is a symbolic link" in result.stderr
 
 
 def tree(root: Path, *entries: tuple[str, str, str]) -> str:

@@ -276,9 +276,14 @@ def test_a_list_that_is_none_is_refused(fleet: Fleet, content: str) -> None:
     assert ("--entries-from" in done.told) == (content != "bytes")
 
 
-def test_a_command_asks_for_an_entry_where_several_share_a_result(fleet: Fleet, project: Path) -> None:
-    text = fleet.run("status", os.fspath(project / "fixtures" / "requirements-not-met"), beside=False).out
-    assert "`olmc why crane.v1.0.0 ENTRY` explains it." in text
+def test_a_command_names_the_first_cluster_with_a_result(fleet: Fleet, project: Path) -> None:
+    """Clusters that share a result share its text, which has a word in the place of their folder."""
+    shutil.copytree(project / "fixtures" / "requirements-not-met", fleet.root / "clusters" / "oslo")
+    text = fleet.run("status", "clusters/oslo", beside=False).out
+    assert "`olmc why crane.v1.0.0 clusters/oslo` explains it." in text
+    assert "FLEET-" not in fleet.run("status", "clusters/oslo", "-o", "json", beside=False).out
+    checked = fleet.run("check", "clusters/oslo", "-o", "html", beside=False).out
+    assert ("clusters/oslo/" in checked, "FLEET-" in checked) == (True, False)
 
 
 def test_entries_of_one_cluster_are_compiled_each_by_itself(fleet: Fleet) -> None:

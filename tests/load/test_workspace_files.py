@@ -90,7 +90,7 @@ def test_a_link_that_leaves_the_workspace_is_not_followed_olmc123(target: str, t
     (tmp_path / "w/link.yaml").symlink_to(target)
     workspace, said = loaded(tmp_path / "w", {})
     assert names(workspace) == ["Namespace a"]
-    assert said == ["warning OLMC123 link.yaml"]
+    assert said == ["warning OLMC123 link.yaml:1:1"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_no_link_leads_out_by_way_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "w/olmc.yaml").symlink_to("../w-secret/x.yaml")
     workspace, said = loaded(tmp_path / "w", {})
     assert names(workspace) == ["Namespace a"]
-    assert sorted(set(said)) == [f"warning OLMC123 {path}" for path in (".olmcignore", "olmc.yaml", "sub")]
+    assert sorted(set(said)) == [f"warning OLMC123 {path}:1:1" for path in (".olmcignore", "olmc.yaml", "sub")]
 
 
 def test_a_folder_that_links_to_what_is_above_it_ends(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_text_that_is_not_utf8_olmc122(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_bytes("kind: Namespace\n".encode("utf-16"))
     workspace, said = loaded(tmp_path, {})
     assert workspace.manifests == ()
-    assert said == ["error OLMC122 a.yaml:3", "error OLMC122 b.yaml:1"]
+    assert said == ["error OLMC122 a.yaml:3:10", "error OLMC122 b.yaml:1:1"]
 
 
 def test_a_byte_order_mark_is_no_trouble(tmp_path: Path) -> None:
@@ -303,3 +303,12 @@ def test_what_is_nearly_an_object(text: str, expected: str, tmp_path: Path) -> N
     place = found.location or olmc.Location("")
     shown = f"{place.line}:{place.column} {found.code} {found.message} | {found.hint}"
     assert (found.code if expected.startswith("OLMC") else shown) == expected
+
+
+def test_a_text_that_is_not_utf8_and_a_link_have_a_place_with_line_and_column(tmp_path: Path) -> None:
+    """OLMC122 and OLMC123: editors open `path:line:column`."""
+    (tmp_path / "a.yaml").write_bytes("kind: Namespace\nname: ü".encode() + b"\xff")
+    (tmp_path / "b.yaml").symlink_to("nowhere")
+    report = Report()
+    olmc.load(tmp_path, report)
+    assert {each.code: str(each.location) for each in report} == {"OLMC122": "a.yaml:2:8", "OLMC123": "b.yaml:1:1"}

@@ -137,3 +137,36 @@ def test_one_situation_has_one_exit_code(
         assert "olmc-from-" not in done.output
         assert "Traceback" not in done.output
     assert found == expected
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_a_file_without_objects_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_repository: bool
+) -> None:
+    """Each command that takes files says so and succeeds, in a repository of git and without one."""
+    (tmp_path / "README.md").write_text("Words.\n", encoding="utf-8")
+    (tmp_path / "values.yaml").write_text("a: 1\n", encoding="utf-8")
+    root = clone_repository(tmp_path, tmp_path / "clone") if is_repository else tmp_path
+    monkeypatch.chdir(root)
+    for name in ("README.md", "values.yaml"):
+        for command in ("plan", "status", "check"):
+            result = olmc(command, name)
+            assert (result.exit_code, "OLMC158" in result.stderr) == (0, False), (command, name, result.stderr)
+
+
+def test_that_there_is_nothing_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert olmc("diff", ".", ".").stderr.count("[OLMC183]") == 1
+    assert olmc("migrate", "--to", "olm-v1", "--dry-run").stderr.count("[OLMC183]") == 1
+    checked = olmc("check")
+    assert (checked.stdout, checked.stderr.count("[OLMC183]")) == ("nothing to check (0 bundles validated)\n", 1)
+
+
+def test_an_empty_cluster_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that needs the state of the cluster several times compiles it once."""
+    (tmp_path / "before").mkdir()
+    (tmp_path / "now").mkdir()
+    (tmp_path / "now" / "operators.yaml").write_text(GROUP + SUBSCRIPTION, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for command in (("status",), ("why", "beacon"), ("fix", "--dry-run")):
+        assert olmc(*command, "now", "--from", "before").stderr.count("counts as an empty cluster") == 1, command

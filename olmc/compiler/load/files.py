@@ -543,7 +543,7 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
             where, hint = "to something that does not exist", "Correct the link, or delete it."
     except (OSError, RuntimeError):
         where, hint = "that leads back to itself", "Correct the link, or delete it."
-    return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
+    return rules.OUTSIDE.finding(Location(path, 1, 1), path=path, where=where, hint=hint)
 
 
 def read_bounded(path: Path) -> bytes:
@@ -656,7 +656,8 @@ def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        report.add(rules.NOT_UTF8.finding(Location(path, line), path=path, offset=error.start))
+        column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8")) + 1
+        report.add(rules.NOT_UTF8.finding(Location(path, line, column), path=path, offset=error.start))
         return None
 
 

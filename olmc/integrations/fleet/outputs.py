@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any
@@ -46,6 +47,16 @@ UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none",
 _OF_THE_RUN = frozenset({"passing", READS_VALUES})
 LEFT_OUT = "leftOut"
 """Under which name a result has what is left out of its cluster."""
+
+_TOP, _PART = "FLEET-TOP", "FLEET-PART-"
+
+
+def folder_in_texts(entry: str) -> str:
+    """What stands in the text of a result for the folder of its cluster, since clusters with one result share it: a
+    word for each of its parts, so that a path may lead out of the folder."""
+    parts = entry.split("/") if entry not in ("", ".") else []
+    return "/".join((_TOP, *(f"{_PART}{number}" for number in range(len(parts)))))
+
 
 _COLORS = re.compile(r"(\x1b\[[0-9;]*m)")
 _UNCHANGED_COUNT = re.compile(r'"unchangedObjects": \d+')
@@ -231,8 +242,9 @@ FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": 
 """Under which name JSON has what came of a cluster, by the command."""
 
 
-def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False) -> str:
-    """The table, then what each outcome is; with `verbose` all clusters by name."""
+def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False, from_here: FromHere = str) -> str:
+    """The table, then what each outcome is; with `verbose` all clusters by name. `from_here` gives
+    a folder of the repository as the user names it, for places and commands."""
     paint = in_color if color else in_black
     rows = [
         [
@@ -246,7 +258,7 @@ def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False) 
     ]
     lines = [paint(headline(report), "bold"), "", *aligned([list(_HEAD), *rows]).splitlines()]
     for number, group in enumerate(report.outcomes, 1):
-        body = _body(group, color=color)
+        body = _body(group, color=color, from_here=from_here)
         if body:
             name = f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"
             several = len(group.clusters) > 1
@@ -282,8 +294,29 @@ def _which(clusters: Sequence[str], verbose: bool) -> str:
     return f"{', '.join(map(clean, shown))}{more}"
 
 
-def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
-    lines = group.text.splitlines()
+FromHere = Callable[[str], str]
+_PLACED = re.compile(rf"{_TOP}(?:/{_PART}[0-9]+)*(?P<below>/?)")
+_COMMAND = re.compile(r"`olmc [^`\n]*`")
+_RELEASE = re.compile(r"#[0-9]+$")
+
+
+def _text_of(group: OutcomeGroup, from_here: FromHere = str) -> str:
+    """The text of an outcome, with the folder of its first cluster in places and commands."""
+    parts = _RELEASE.sub("", clean(group.clusters[0])).split("/")
+
+    def placed(match: re.Match[str]) -> str:
+        number = match[0].count(_PART)
+        folder = from_here("/".join(parts[:number]) or ".")
+        return match["below"] and "" if folder == "." else f"{folder}{match['below']}"
+
+    def in_command(match: re.Match[str]) -> str:
+        return _PLACED.sub(lambda part: shlex.quote(placed(part) or "."), match[0])
+
+    return _PLACED.sub(placed, _COMMAND.sub(in_command, group.text))
+
+
+def _body(group: OutcomeGroup, *, color: bool, from_here: FromHere = str) -> list[str]:
+    lines = _text_of(group, from_here).splitlines()
     # The first line of a plan says what the heading says, unless it has an advice as well.
     lines = lines[1:] if lines and _ESCAPES.sub("", lines[0]).endswith(group.headline) else lines
     while lines and not lines[0].strip():
@@ -344,7 +377,7 @@ def as_json(report: FleetReport) -> str:
             "count": len(group.clusters),
             "clusters": list(group.clusters),
             "key": group.key,
-            "text": _ESCAPES.sub("", group.text),
+            "text": _ESCAPES.sub("", _text_of(group)),
             ("problem" if group.gravity == "error" and isinstance(group.data, dict) and "problem" in group.data
              else FIELDS[report.command]): group.data,
             **({LEFT_OUT: list(group.left_out)} if group.left_out else {}),

@@ -17,8 +17,9 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.entries import chosen, entries_at
-from olmc.compiler.load.files import no_folder, scan_workspace
+from olmc.compiler.load.files import no_folder, read_text, scan_workspace
 from olmc.compiler.load.live_objects import read_dump
+from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.repository import pattern_part
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.workspace_files import redefined_in
@@ -30,7 +31,8 @@ from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import APIResource, object_key, spec_of, texts
+from olmc.k8s.objects import APIResource, mapping, object_key, spec_of, texts
+from olmc.k8s.yaml import read
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
@@ -406,6 +408,8 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
     is_commit = path.is_dir() and as_revision(name) is not None
     if texts is None or (is_commit and not shows_cluster(texts)):
         return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
+    if path.is_file() and as_revision(name) is not None and _has_no_object(path):
+        return _nothing()
     dump = read_dump([path], report)
     if dump is None:
         return None
@@ -413,6 +417,16 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
     objects = with_aggregated_rules(dict(dump.state.objects))
     side = Side("", (), tools=tools) if tools is not None else None
     return NamedState(dump.state._replace(objects=objects), dump.served, side)
+
+
+def _has_no_object(path: Path) -> bool:
+    """Whether a file can be read, and holds no object of Kubernetes: a text, or settings of a tool."""
+    if not path.name.endswith(SUFFIXES):
+        return True
+    report = Report()
+    text = read_text(path.parent, path.name, report)
+    values = [mapping(document.value) for document in read(path.name, text or "", report)]
+    return not report.failed and not any("apiVersion" in value or "kind" in value for value in values)
 
 
 def _as_named(name: str, path: Path | None, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
