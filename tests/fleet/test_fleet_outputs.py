@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ from olmc.integrations.fleet.outputs import (
 )
 
 GITHUB = 65_536
+IN_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+"""What stands in code in a line of Markdown."""
 HOSTILE = "</pre><script>alert(1)</script> | `a` <!-- "
 
 
@@ -119,9 +122,19 @@ def test_hostile_names_are_texts() -> None:
     assert "alert(1)</script>" not in text
     comment = as_markdown(FleetReport("plan", 1, (group,)))
     table, _, folded = comment.partition("<details>")
-    assert "<script" not in table
+    assert "<script" not in IN_CODE.sub("CODE", table)
     assert "<script" not in folded.partition("````text")[0]
     assert "\n````\n" in folded
+
+
+@pytest.mark.parametrize("name", ["@octocat", "#123", "www.example.com", "a|b", "a`b", "<b>x", "[x](y)", "!7", "~x"])
+def test_a_name_is_code_in_a_comment(name: str) -> None:
+    """GitHub and GitLab look for mentions in the text after Markdown, where a backslash protects nothing."""
+    group = OutcomeGroup(f"failed: {name}", "change", (f"clusters/{name}",), "a\nb\n", None, "key")
+    head, _, folded = as_markdown(FleetReport("plan", 1, (group,))).partition("<details>")
+    row = IN_CODE.sub("CODE", head.splitlines()[-2])
+    assert row == "| 1 | CODE | change | CODE |"
+    assert f"<summary>1. 1 cluster: <code>failed: {html.escape(name)}</code></summary>" in folded
 
 
 @in_chromium

@@ -19,6 +19,7 @@ from olmc.compiler.output.document import (
     PageItem,
     Section,
     aligned,
+    code_cell,
     details,
     fence,
     page_parts,
@@ -288,10 +289,10 @@ def _count(count: int) -> str:
     return f"{count:,} cluster{'s' * (count != 1)}"
 
 
-def _which(clusters: Sequence[str], verbose: bool) -> str:
+def _which(clusters: Sequence[str], verbose: bool, style: Callable[[str], str] = clean) -> str:
     shown = clusters if verbose or len(clusters) <= _SHOWN + 1 else clusters[:_SHOWN]
     more = f" and {len(clusters) - len(shown):,} more" if len(shown) < len(clusters) else ""
-    return f"{', '.join(map(clean, shown))}{more}"
+    return f"{', '.join(map(style, shown))}{more}"
 
 
 FromHere = Callable[[str], str]
@@ -349,23 +350,29 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
 
 def _row(group: OutcomeGroup) -> str:
     return table_row(
-        (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
+        (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _which(group.clusters, False, code_cell))
     )
 
 
 def _folded(number: int, group: OutcomeGroup) -> Group:
     """Return an outcome folded; the outcomes of a gravity take turns, each with some characters of its lines."""
     lines = [f"{line}\n" for line in _body(group, color=False)]
-    head, end = details(html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"))
+    title = html.escape(clean(group.headline))
+    title = f"<code>{title}</code>" if _NOT_OWN.search(group.headline) else title
+    head, end = details(f"{number}. {_count(len(group.clusters))}: {title}")
     border = fence("".join(lines))
     turns = (passed // _TURN for passed in accumulate(map(len, lines), initial=0))
     items = tuple(PageItem(line, 1, turn) for line, turn in zip(lines, turns, strict=False))
     return Group(items, f"{head}{border}text\n", f"{border}\n{end}", "… and {:,} more lines\n")
 
 
+_NOT_OWN = re.compile(r"[^A-Za-z0-9 ,;:()'…→-]")
+"""A character that no headline of olmc's own has, but mentions, links and markup. Only code keeps GitHub and GitLab
+from making a mention of `@name` and `#1`: they search the text after Markdown, where backslashes have no effect."""
+
+
 def _cell(text: str) -> str:
-    escaped = html.escape(clean(text)).replace("|", "\\|")
-    return re.sub(r"([\\`*_{}\[\]<>#@~])", r"\\\1", escaped.replace("\\|", "|")).replace("|", "\\|")
+    return code_cell(text) if _NOT_OWN.search(text) else clean(text)
 
 
 def as_json(report: FleetReport) -> str:
