@@ -105,3 +105,56 @@ def test_an_unknown_operator_of_a_fleet_does_not_fail(without_content: Path) -> 
     assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "1 cluster, 1 outcome: 1 with warnings")
     assert "1 of 1 operator is unknown" in done.stdout
     assert "failing" not in done.stdout
+
+
+OTHER = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: NAME, namespace: NAME}
+spec: {name: NAME, channel: CHANNEL, source: harbour, sourceNamespace: olm}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: all, namespace: NAME}
+"""
+CATALOG = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: harbour, namespace: olm}
+spec: {sourceType: grpc, image: "registry.example.com/harbour:TAG"}
+"""
+
+
+def _two(folder: Path, channel: str, tag: str, extra: str = "") -> Path:
+    folder.mkdir()
+    for name, text in (("tide", channel), ("buoy", "stable")):
+        (folder / f"{name}.yaml").write_text(OTHER.replace("NAME", name).replace("CHANNEL", text), encoding="utf-8")
+    (folder / "catalog.yaml").write_text(CATALOG.replace("TAG", tag) + extra, encoding="utf-8")
+    return folder
+
+
+CONFIG = '---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: tides, namespace: harbour}\ndata: {a: "1"}\n'
+
+
+@pytest.mark.parametrize(
+    ("channel", "tag", "extra", "decision", "rows"),
+    [
+        ("fast", "v1", "", "1 operator is unknown", ["tide"]),
+        ("stable", "v2", "", "2 operators are unknown", ["buoy", "tide"]),
+        ("stable", "v1", CONFIG, "2 operators are unknown as before", []),
+        ("stable", "v1", "", "nothing happens; 2 operators are unknown as before", []),
+    ],
+    ids=["one", "all", "none", "nothing"],
+)
+def test_a_plan_lists_the_unknown_operators_that_the_change_touches(
+    tmp_path: Path, channel: str, tag: str, extra: str, decision: str, rows: list[str]
+) -> None:
+    before, after = _two(tmp_path / "before", "stable", "v1"), _two(tmp_path / "after", channel, tag, extra)
+    printed = CliRunner().invoke(main, ["plan", str(after), "--from", str(before)]).stdout
+    assert decision in printed.splitlines()[0]
+    listed = [line.split()[1] for line in printed.splitlines() if line.endswith("Unknown  unknown")]
+    assert listed == rows
+    markdown = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", "markdown"]).stdout
+    assert [name for name in ("buoy", "tide") if f"| {name} |" in markdown.replace("`", "")] == rows
+    _, data = ran("plan", after, "--from", before)
+    assert [row["outcome"] for row in data["operators"]] == ["unknown", "unknown"]

@@ -101,7 +101,8 @@ def test_a_secret_that_its_own_account_or_operator_reads_is_none() -> None:
 
     def reader(name: str, account: str, secret: str, csv: str) -> dict[str, Any]:
         volumes = [{"name": "s", "secret": {"secretName": secret}}] if secret else []
-        metadata = {"name": name, "namespace": "n", "labels": {"olm.owner": csv} if csv else {}}
+        owned = {"olm.owner": csv, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "n"}
+        metadata = {"name": name, "namespace": "n", "labels": owned if csv else {}}
         pod = {"serviceAccountName": account, "volumes": volumes, "containers": [{"name": "c"}]}
         return {
             "apiVersion": "apps/v1",

@@ -12,8 +12,7 @@ from functools import reduce
 from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
-from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, account_of_pod
-from olmc.compiler.olm.naming import OWNER
+from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, account_of_pod, csv_by_label
 from olmc.k8s.diagnostics import join_limited
 from olmc.k8s.objects import (
     APIEXTENSIONS,
@@ -23,7 +22,6 @@ from olmc.k8s.objects import (
     ObjectKey,
     annotations_of,
     gvk_of,
-    labels_of,
     mapping,
     mappings,
     object_key,
@@ -184,7 +182,8 @@ def readers_of(objects: Iterable[KubernetesObject]) -> Readers:
 
 
 def _reader(workload: KubernetesObject) -> tuple[str, str]:
-    return account_of(workload), text(labels_of(workload).get(OWNER))
+    owner = csv_by_label(workload)
+    return account_of(workload), owner.name if owner is not None else ""
 
 
 def secret_changes(

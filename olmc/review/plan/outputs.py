@@ -23,7 +23,7 @@ from olmc.compiler.output.document import (
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import regex
-from olmc.k8s.objects import ObjectKey
+from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, ObjectKey
 from olmc.review.diff.crd_kinds import ABSENT, RISK, Message, UntrustedText, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.outputs import CUT_NOTE, folded_text, markdown_counts, markdown_sections, subject, summary
@@ -139,19 +139,25 @@ def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
     """Return the decision in about `space` characters: what breaks or fails, and how much is left to do by hand."""
     failing = sum(row.outcome in ("failing", FAILED_BEFORE) for row in plan.operators)
     fails = f"{failing} operator{'s' * (failing != 1)} fail{'s' * (failing == 1)}"
+    untouched = _untouched(plan)
+    still = f"{len(untouched)} operator{'s are' if len(untouched) > 1 else ' is'} unknown as before"
     if plan.is_empty:
-        return f"nothing happens; {fails} as before" if failing else "nothing happens"
+        told = [text for text, counts in ((f"{fails} as before", failing), (still, untouched)) if counts]
+        return "; ".join(["nothing happens", *told])
     left = f"; {len(plan.tasks)} step{'s' * (len(plan.tasks) != 1)} left to do" if plan.tasks else ""
     if any(change.severity >= RISK for change in plan.difference.changes):
         return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
     if failing:
         return fails + left
-    unknown = sum(row.outcome == "unknown" for row in plan.operators)
+    unknown = sum(row.outcome == "unknown" for row in plan.operators) - len(untouched)
     if unknown:
         return f"{unknown} operator{'s are' if unknown > 1 else ' is'} unknown{left}"
+    changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
+    # Of what is unknown as before, the problem is no news.
+    if untouched and not plan.fails:
+        return f"{still}{changes}{left}"
     if plan.problems:
         return f"{len(plan.problems)} failure{'s' * (len(plan.problems) != 1)}{left}"
-    changes = f" ({summary(plan.difference)})" if plan.difference.changes else ""
     return f"no risk{changes}{left}" if left else f"no action needed{changes}"
 
 
@@ -281,11 +287,13 @@ def _outcome_lines(plan: Plan, paint: Paint) -> Iterator[str]:
     rows = _changed(plan)
     if rows:
         yield from (f"  {line}" for line in _outcome_table(rows))
-    same = len(plan.operators) - len(rows)
-    if same:
-        all_of_them = f"all {same} operators" if same > 1 else "the operator"
-        others = f"{same} other operator{'s' * (same != 1)}"
-        yield f"  {others if rows else all_of_them}: same version, same phase"
+    untouched = _untouched(plan)
+    same = len(plan.operators) - len(rows) - len(untouched)
+    for count, becomes in ((same, "same version, same phase"), (len(untouched), "unknown as before")):
+        all_of_them = f"all {count} operators" if count > 1 else "the operator"
+        others = f"{count} other operator{'s' * (count != 1)}"
+        if count:
+            yield f"  {all_of_them if count == len(plan.operators) else others}: {becomes}"
     if plan.difference.changes:
         folded = folded_text(plan.difference)
         yield from ("", f"  ({folded})") if folded else ()
@@ -384,7 +392,26 @@ def operator_rows(plan: Plan) -> list[list[str]]:
 
 def _changed(plan: Plan) -> list[OperatorOutcome]:
     """The operators that change, or that something keeps from ever changing."""
-    return [row for row in plan.operators if row.outcome != "unchanged" or row.why]
+    untouched = _untouched(plan)
+    return [row for row in plan.operators if row not in untouched and (row.outcome != "unchanged" or row.why)]
+
+
+_CATALOG_KINDS = frozenset({"CatalogSource", "ClusterCatalog"})
+
+
+def _untouched(plan: Plan) -> frozenset[OperatorOutcome]:
+    """The operators that are unknown, and of which nothing changes on which they depend: no catalog, and no object of
+    OLM in their namespace."""
+    keys = {key for change in plan.applied for key in (change.key, *change.along)}
+    if any(key.kind in _CATALOG_KINDS for key in keys):
+        return frozenset()
+    namespaces = {key.namespace for key in keys if key.group == OLM_GROUP}
+    extensions = {key.name for key in keys if key.group == OLM_V1_GROUP}
+    return frozenset(
+        row for row in plan.operators
+        if row.outcome == "unknown" and row.before == row.after
+        and (row.extension not in extensions if row.extension else row.namespace not in namespaces)
+    )  # fmt: skip
 
 
 def as_json(plan: Plan) -> str:
