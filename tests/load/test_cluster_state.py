@@ -185,7 +185,7 @@ def test_what_is_no_state_is_a_finding_with_its_place(tmp_path: Path, text: str,
 def test_files_that_are_no_text(tmp_path: Path) -> None:
     assert problems(tmp_path / "missing.yaml") == [("OLMC121", "missing.yaml")]
     (tmp_path / "latin").write_bytes(b"a: 1\nb: \xfc\n")
-    assert problems(tmp_path / "latin") == [("OLMC122", "latin:2")]
+    assert problems(tmp_path / "latin") == [("OLMC122", "latin:2:4")]
 
 
 def test_served_apis_beside_objects(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_a_link_to_itself_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     workspace, said = loaded(tmp_path, {"a.yaml": namespace("a")})
     assert names(workspace) == ["Namespace a"]
-    assert said == ["warning OLMC123 loop.yaml"]
+    assert said == ["warning OLMC123 loop.yaml:1:1"]
 
 
 def test_only_yaml_and_json_files_are_manifests_in_catalogs_too(tmp_path: Path) -> None:

@@ -142,8 +142,8 @@ def verdict(plan: Plan, space: int = 160, *, with_advice: bool = True) -> str:
     untouched = _untouched(plan)
     still = f"{len(untouched)} operator{'s are' if len(untouched) > 1 else ' is'} unknown as before"
     if plan.is_empty:
-        told = [text for text, counts in ((f"{fails} as before", failing), (still, untouched)) if counts]
-        return "; ".join(["nothing happens", *told])
+        as_before = [text for text, counts in ((f"{fails} as before", failing), (still, untouched)) if counts]
+        return "; ".join(["nothing happens", *as_before])
     left = f"; {len(plan.tasks)} step{'s' * (len(plan.tasks) != 1)} left to do" if plan.tasks else ""
     if any(change.severity >= RISK for change in plan.difference.changes):
         return difference_verdict(plan.difference, space - len(left), with_advice=with_advice) + left
