@@ -93,6 +93,60 @@ def test_a_plan_of_a_repository_reports_the_change(place: str, tmp_path: Path) -
     assert "another: ClusterRoleBinding/x; which the API server refuses" in done.output
 
 
+_STOPPING = {
+    "a label": ("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x, labels: {a: 5}}\n"
+                'rules: [{apiGroups: [""], resources: [pods], verbs: ["*"]}]', "[pods]", '["*"]'),
+    "a kind": ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"
+               "spec: {containers: [{name: a, image: b, securityContext: {privileged: false}}]}", "false", "true"),
+    "a name": ("apiVersion: v1\nkind: Service\nmetadata: {name: BAD_x}\nspec: {ports: [{port: 80}], type: ClusterIP}",
+               "ClusterIP", "LoadBalancer"),
+    "a schema": ("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: BAD_x}\nspec: "
+                 "{group: a.example.com, scope: Cluster, names: {kind: A, plural: as}}", "Cluster", "Namespaced"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", _STOPPING)
+def test_an_object_that_stops_both_bundles_is_a_risk_where_it_changes(mistake: str, tmp_path: Path) -> None:
+    """Both bundles fail alike, so neither has the object; the next version, or another OLM, may take it."""
+    text, old, new = _STOPPING[mistake]
+    for side, written in (("v", text), ("w", text.replace(old, new))):
+        shutil.copytree(PROJECT / "fixtures/own-namespace/bundles/beacon-1.0.0", tmp_path / side)
+        (tmp_path / side / "manifests/x.yaml").write_text(written)
+    done = run_here(["diff", "v", "w", "-n", "tools", "--fail-on", "risk"], tmp_path)
+    assert done.code == 1
+    assert "left out on both sides, and another: " in done.output
+    assert "in a bundle whose installation fails" in done.output
+    assert run_here(["diff", "w", "w", "-n", "tools", "--fail-on", "any"], tmp_path).code == 0
+
+
+_WIDER = {
+    "rules": ({"apiGroups: [lights.example.com]": "apiGroups: ['*']", "resources: [beacons]": "resources: ['*']"},
+              "may do anything with *.*"),
+    "an account": ({"apiGroups: [lights.example.com]": "apiGroups: ['*']", "resources: [beacons]": "resources: ['*']",
+                    "serviceAccountName: beacon": "serviceAccountName: boss"}, "ServiceAccount/tools/boss: + may"),
+    "secrets": ({"resources: [configmaps]": "resources: [secrets]"}, "secrets"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("is_broken_before", [True, False])
+@pytest.mark.parametrize("wider", _WIDER)
+def test_more_rights_of_a_bundle_that_fails_are_a_risk(wider: str, is_broken_before: bool, tmp_path: Path) -> None:
+    """OLM writes roles after the objects of a bundle, so neither side has them."""
+    written, shown = _WIDER[wider]
+    for side in ("v", "w"):
+        shutil.copytree(PROJECT / "fixtures/own-namespace/bundles/beacon-1.0.0", tmp_path / side)
+        if side == "w" or is_broken_before:
+            (tmp_path / side / "manifests/x.yaml").write_text(_STOPPING["a label"][0])
+    command = ["diff", "v", "w", "-n", "tools", "--fail-on", "risk"]
+    assert not is_broken_before or run_here(command, tmp_path).code == 0
+    csv = tmp_path / "w/manifests/beacon.clusterserviceversion.yaml"
+    for old, new in written.items():
+        csv.write_text(csv.read_text().replace(old, new))
+    done = run_here(command, tmp_path)
+    assert done.code == 1
+    assert shown in done.output.partition("Kept back: Risks")[2]
+
+
 _DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment

@@ -233,11 +233,16 @@ def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: 
     """That the API server refuses an object, because of a `problem` in its field `where`."""
     kind, name = obj["kind"], obj["metadata"]["name"]
     finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
-    key, written = object_key(obj), json.dumps(obj, sort_keys=True, default=str)
+    key, written = object_key(obj), written_object(obj)
     content = sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
     return finding.caused_by(
         RefusedObject(kind, name, None, (), "", key.group, key.namespace, content, "${" in written)
     )
+
+
+def written_object(obj: KubernetesObject) -> str:
+    """Return an object as one text, to compare it also where it is no object of the API server."""
+    return json.dumps(obj, sort_keys=True, default=str)
 
 
 def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:

@@ -46,6 +46,7 @@ class Reason(StrEnum):
     REPLACED = "replaced"
     REDEFINED = "redefined"
     UNINSTALLED = "uninstalled"
+    STOPPED = "stopped"
     CATALOG = "catalog"
     VENDORED = "vendored"
     RENDERED = "rendered"
@@ -81,6 +82,7 @@ _TEXTS = {
     Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
     Reason.REDEFINED: "which a later definition of the same object replaces",
     Reason.UNINSTALLED: "in a bundle that nothing installs",
+    Reason.STOPPED: "in a bundle whose installation fails",
     Reason.CATALOG: "in a catalog, which holds no objects",
     Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
     Reason.RENDERED: "marked as written by olmc render, and not what it writes now",

@@ -45,6 +45,7 @@ from olmc.k8s.objects import (
     ACCOUNT,
     OLM_GROUP,
     CatalogKey,
+    KubernetesObject,
     Manifest,
     ObjectKey,
     Rendered,
@@ -303,11 +304,15 @@ NO_CATALOG = CatalogKey("", "")
 
 
 class StoppedInstallation(NamedTuple):
-    """Why a step without an InstallPlan could not be carried out, its place, and what to do about it."""
+    """Why a step without an InstallPlan could not be carried out, its place, and what to do about it.
+
+    `withheld` are the accounts and the permissions of the install strategy, of which nothing is written any more.
+    """
 
     message: str
     place: Location | None
     hint: str
+    withheld: tuple[KubernetesObject, ...] = ()
 
 
 class SettledCluster(NamedTuple):
@@ -381,7 +386,8 @@ def _reconciled(
             hint = way_out(error.cause)
             finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error, hint=hint)
             report.add(finding.caused_by(error.cause))
-            stopped[step.resolving] = StoppedInstallation(str(error), place, hint)
+            withheld = tuple(each.object for each in direct if each.derived and each.resolving == step.resolving)
+            stopped[step.resolving] = StoppedInstallation(str(error), place, hint, withheld)
     check_config_size(cluster)
     cluster = settled_state(cluster, options)
     cluster = cluster._replace(copies={**dict(_copied_meanwhile(cluster, options)), **cluster.copies})

@@ -505,7 +505,7 @@ def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: 
     """What would come where operators are stuck, or have another content by their name: what they are in a cluster that
     held nothing before."""
     if after.state is None or after.compilation is None or after.side.settled is None:
-        return None
+        return _withheld(before.side, after.side)
 
     edited = edited_csvs(before.compilation, after.compilation) if before.compilation is not None else ()
     if not edited and not has_stuck(after.side):
@@ -513,6 +513,20 @@ def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: 
     fresh = _made(source._replace(report=Report()), shared).side
     objects = kept_back_objects(after.side, fresh, edited)
     return KeptBack((before.side, fresh), objects, edited) if objects or edited else None
+
+
+def _withheld(before: Side, after: Side) -> KeptBack | None:
+    """The accounts and permissions of a bundle by itself whose installation fails before it writes them."""
+    if after.bundle is None:
+        return None
+    left = [
+        [obj for stop in side.settled.stopped.values() for obj in stop.withheld] if side.settled is not None else []
+        for side in (before, after)
+    ]
+    was, now = (
+        side._replace(objects=(*side.objects, *objects)) for side, objects in zip((before, after), left, strict=True)
+    )
+    return KeptBack((was, now), frozenset(map(object_key, (*left[0], *left[1])))) if left[1] else None
 
 
 def read_versions(

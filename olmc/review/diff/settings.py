@@ -16,10 +16,11 @@ from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
 from olmc.compiler.load.files import IGNORE_FILE, ScannedFolder, ignore_lines, scan_workspace
 from olmc.compiler.load.gitops_files import ARGO_FOLDER, ARGO_GENERATES, objects_to_fill
+from olmc.compiler.load.manifests import written_object
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import Bundle, Inputs, LeftObject, LeftOut, Reason
-from olmc.k8s.diagnostics import Diagnostic, RefusedObject, Report, Severity
+from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.review.diff.crd_kinds import (
@@ -541,7 +542,11 @@ def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     No change of it goes without a word: whatever applies the whole directory applies this as well.
     """
     is_known = old.refused is not None and new.refused is not None
-    before, after = (_piles((*side.left_out, *(_refused_besides(side) if is_known else ()))) for side in (old, new))
+    stopped = tuple(tuple(_stopped(side)) for side in (old, new))
+    before, after = (
+        _piles((*side.left_out, *(_refused_besides(side) if is_known else ()), *(found if all(stopped) else ())))
+        for side, found in zip((old, new), stopped, strict=True)
+    )
     for place, reason in sorted(before.keys() | after.keys()):
         was, now = (piles.get((place, reason), _Pile({}, {})) for piles in (before, after))
         yield from _pile_changes(_file(place), reason, was, now)
@@ -553,6 +558,18 @@ def _refused_besides(side: Side) -> Iterator[LeftOut]:
     for left in side.refused or ():
         if all((obj.identity.kind, obj.identity.name) not in named for obj in left.objects):
             yield left
+
+
+def _stopped(side: Side) -> Iterator[LeftOut]:
+    """List the objects of a bundle by itself that nothing writes because its installation fails before them."""
+    if side.bundle is None or side.settled is None or not side.settled.stopped:
+        return
+    applied = {(key.group, key.kind, key.name) for key in map(object_key, (*side.objects, *side.excluded))}
+    for file in side.bundle.files:
+        key = object_key(file.manifest.object)
+        if (key.group, key.kind, key.name) not in applied:
+            left = LeftObject(key, written_object(file.manifest.object))
+            yield LeftOut(Location(f"manifests/{file.name}"), Reason.STOPPED, (left,))
 
 
 def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:
