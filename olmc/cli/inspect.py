@@ -7,8 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.compiling import EVERYTHING, CompiledInput, compiled, compiled_clusters, is_any_broken, tell_left_out
-from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
+from olmc.cli.compiling import (
+    EVERYTHING,
+    CompiledInput,
+    cluster_parts,
+    compiled,
+    compiled_clusters,
+    is_any_broken,
+    tell_left_entries,
+    tell_left_out,
+)
+from olmc.cli.console import DONE, FINDINGS, Input, folder_from_here, say, say_table, wrong_usage
 from olmc.cli.declared import PathOf, argument, beginning, command, flag, packages_of, path_of, workspace_of
 from olmc.cli.options import (
     ClusterOptions,
@@ -31,7 +40,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.olm.profiles.data import controller_text
-from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
+from olmc.compiler.output.messages import QueryError, as_text, clean, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diagnose.engine import diagnose, scene_of, with_causes, with_diagnoses
@@ -47,8 +56,10 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.repository import ClusterPart
     from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.review.explain.missing import WhyAnswer
     from olmc.review.explain.status import OperatorStatus
 
 
@@ -78,7 +89,8 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     """Explain the origin of an object, or its obstacle.
 
     TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names,
-    in any case. PATH is a workspace or a bundle; the default is the current directory.
+    in any case. PATH is a workspace or a bundle; the default is the current directory. Of a repository, each cluster
+    answers.
 
     \b
     Examples:
@@ -90,31 +102,55 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     Exit codes: 0 it exists and works, or is unknown for want of content, 1 it is missing or fails, 2 nothing has this
     name, 3 input that can't be compiled.
     """
-    one = inputs_of(ctx, [opts.path])[0]
-    path, beside, *_ = one
-    fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
-    done, settled = compiled(ctx, path, fields, least=Severity.ERROR, beside=beside, timings=timings)
-    left = tell_left_out(path, done)
+    one, fields = inputs_of(ctx, [opts.path])[0], fields_of(opts.scope, opts.compiling)
+    parts = cluster_parts(ctx, one.root, fields) if one.is_plain else (None,)
+    tell_left_entries((part for part in parts if part is not None), one.root)
+    found: list[tuple[ClusterPart | None, Sequence[WhyAnswer]]] = []
+    unknown = ""
+    for part in parts:
+        try:
+            found.append((part, _answers(ctx, opts, one, part)))
+        except QueryError as error:
+            unknown = unknown or str(error)
+    if not found:
+        wrong_usage(unknown or f"nothing is called {opts.target}")
+    if opts.output == "json":
+        data = [
+            ({"names": list(part.cluster.names or part.cluster.paths)} if part is not None else {})
+            | answers_as_data(opts.target, answers)
+            for part, answers in found
+        ]
+        is_one = found[0][0] is None
+        say(json_text(data[0] if is_one else {"version": 1, "target": opts.target, "clusters": data}), out=True)
+    else:
+        folder = "" if one.is_staged else folder_from_here(one.root)
+        alike: dict[str, list[str]] = {}
+        for part, answers in found:
+            text = answers_as_text(answers_from(folder, answers, fields["from_"]))
+            alike.setdefault(text, []).extend([part.cluster.title] if part is not None else [])
+        for text, titles in alike.items():
+            say((clean(f"== {', '.join(titles)}") + "\n" if titles else "") + text, nl=False, out=True)
+    works = all(answer.state in (PRESENT, UNKNOWN) for _, answers in found for answer in answers)
+    raise SystemExit(DONE if works else FINDINGS)
+
+
+def _answers(ctx: click.Context, opts: WhyOptions, one: Input, part: ClusterPart | None) -> Sequence[WhyAnswer]:
+    """The answers about the target in a workspace, or in a cluster of a repository; QueryError where it has none."""
+    path, fields, timings = one.root, fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
+    done, settled = compiled(
+        ctx, path, fields, least=Severity.ERROR, beside=one.beside, timings=timings, part=part or one.part
+    )
     scene = ExplainContext(
-        done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
-        installs=done.installs, extensions=done.extensions,
+        done.objects, settled, diagnostics=done.diagnostics, operators=done.operators,
+        left_out=tell_left_out(path, done) if part is None else (), installs=done.installs, extensions=done.extensions,
     )  # fmt: skip
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
-    try:
-        answers = answers_to(opts.target, scene)
-    except QueryError as error:
-        wrong_usage(str(error))
+    answers = answers_to(opts.target, scene)
     found = diagnose(scene_of(done))
-    if one.is_plain and not opts.no_remedies:
+    if one.is_plain and part is None and not opts.no_remedies:
         found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields)), done, found)
-    answers = with_causes(answers, found, settled.cluster)
-    if opts.output == "json":
-        say(json_text(answers_as_data(opts.target, answers)), out=True)
-    else:
-        folder = "" if one.is_staged else folder_from_here(path)
-        say(answers_as_text(answers_from(folder, answers, fields["from_"])), nl=False, out=True)
-    raise SystemExit(DONE if all(answer.state in (PRESENT, UNKNOWN) for answer in answers) else FINDINGS)
+    return with_causes(answers, found, settled.cluster)
 
 
 class StatusOptions(NamedTuple):
@@ -186,7 +222,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         say(as_prometheus(done[0].settled, legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
         here = "" if inputs[0].is_staged else folder_from_here(roots[0])
-        folders = {row.operator: f"{here}/{row.folder}" if here else row.folder for row in listed if row.folder}
+        folders = {row.operator: here for row in listed if row.is_of_cluster}
         table = as_table(found, wide=output == "wide", color=True, here=here, folders=folders, cluster=fields["from_"])
         say_table(table, wide=output == "wide")
         if not found:
@@ -207,11 +243,11 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
 
 
 class _Row(NamedTuple):
-    """An operator, the workspace or the clusters that it is in, and in a cluster the folder of its entry."""
+    """An operator, the workspace or the clusters that it is in, and whether those are of a repository."""
 
     title: str
     operator: OperatorStatus
-    folder: str = ""
+    is_of_cluster: bool = False
 
 
 def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest | None) -> Iterator[_Row]:
@@ -219,17 +255,15 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
 
     `request` is that of a workspace in which changes are tried, None to try none.
     """
-    alike: dict[OperatorStatus, dict[str, str]] = {}
+    alike: dict[OperatorStatus, dict[str, None]] = {}
     for one in compiled:
         made, settled, cluster = one.compilation, one.settled, one.cluster
-        folders = one.part.subscribed_in if one.part is not None else {}
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         for operator in diagnosed_rows(made, settled, request if cluster is None else None):
-            asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
-            folder = folders.get(asking, "")
-            alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
-    for operator, by_title in alike.items():
-        yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))
+            alike.setdefault(operator, {}).update(dict.fromkeys(titles))
+    is_repository = any(one.cluster is not None for one in compiled)
+    for operator, titles_of in alike.items():
+        yield _Row(join_limited(list(titles_of), _MOST_CLUSTERS), operator, is_repository)
 
 
 _MOST_CLUSTERS = 2

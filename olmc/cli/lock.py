@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.cli.compiling import given_of, tell_empty, tell_idle
+from olmc.cli.compiling import cluster_parts, given_of, is_any_broken, tell_empty, tell_idle, tell_left_entries
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
@@ -33,6 +33,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import LOCK_FILE, lock_text, read_lock
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Lock
 from olmc.compiler.output.directory import put, rewrite
 from olmc.compiler.output.messages import clean, json_text
@@ -53,6 +54,8 @@ from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
+
+    from olmc.compiler.load.repository import ClusterPart
 
 
 class ResolveOptions(NamedTuple):
@@ -77,7 +80,8 @@ class ResolveOptions(NamedTuple):
 def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
     """Show what OLM would install or upgrade, and why.
 
-    PATH is a directory; the default is the current one. Files, and - for stdin, are added to it.
+    PATH is a directory; the default is the current one. Files, and - for stdin, are added to it. Of a repository, each
+    cluster is shown.
 
     \b
     Examples:
@@ -101,6 +105,10 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
     if is_staged and (update or pin is not None):
         wrong_usage("--update and --pin write into a workspace; give its directory as PATH.")
     fields = fields_of(opts.compiling)
+    parts = cluster_parts(ctx, path, fields) if one.is_plain and not (update or locked or pin) else ()
+    of_clusters = [part for part in parts if part is not None]
+    if of_clusters:
+        raise SystemExit(_resolve_clusters(ctx, opts, of_clusters, path))
     given, options = fixed_of(ctx, fields), options_of(ctx, fields)
     with progress() as doing:
         doing(f"resolving {path}")
@@ -138,24 +146,77 @@ def _lock_broken(done: Compilation) -> bool:
     return all(d.cause is LockFault.UNMET for d in done.diagnostics if d.severity is Severity.ERROR)
 
 
+def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[ClusterPart], path: Path) -> int:
+    """Print what OLM would do in each cluster of the repository at `path`, those alike together; the exit code."""
+    fields, timings = fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings)
+    tell_left_entries(parts, path)
+    given, options = fixed_of(ctx, fields), options_of(ctx, fields)
+    made = []
+    with progress() as doing:
+        for part in parts:
+            doing(f"resolving {part.cluster.title}")
+            made.append(compile(CompileRequest(path, options, given, stage=timings.stage, part=part)))
+            timings.compiled(path, made[-1])
+    # A file of several clusters is reported once.
+    tell(dict.fromkeys(each for done in made for each in done.diagnostics), path, least=Severity.FAILURE)
+    tell_idle(ctx, given_of(made))
+    if all(done.failed for done in made):
+        return BAD_INPUT
+    tell_approvals(options.approve, [done.settled.cluster for done in made if done.settled is not None])
+    if opts.output == "json":
+        clusters = [
+            {"names": list(part.cluster.names or part.cluster.paths), **_data(done)}
+            for part, done in zip(parts, made, strict=True)
+        ]
+        say(json_text({"version": 1, "clusters": clusters}), out=True)
+    else:
+        alike: dict[str, list[str]] = {}
+        for part, done in zip(parts, made, strict=True):
+            alike.setdefault(_table(done), []).append(part.cluster.title)
+        for table, titles in alike.items():
+            say(clean(f"== {', '.join(titles)}"), out=True)
+            say_table(table or f"{_NOTHING_ASKED}\n", wide=opts.output == "wide")
+    fails = is_any_broken(parts) or any(done.findings for done in made)
+    return FINDINGS if fails else DONE
+
+
+_NOTHING_ASKED = "nothing here asks for an operator"
+
+
+def _data(done: Compilation) -> dict[str, Any]:
+    """What OLM would do, in the format of `schemas/resolution.schema.json`."""
+    return as_data(resolutions(done.settled), done.operators, _of_extensions(done)[0]) if done.settled else {}
+
+
+def _table(done: Compilation) -> str:
+    """What OLM would do with the reasons, "" for nothing."""
+    if done.settled is None:
+        return ""
+    causes = diagnose(scene_of(done))
+    return as_table(
+        (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators), *_of_extensions(done)[1])
+    )
+
+
+def _of_extensions(done: Compilation) -> tuple[Sequence[Any], tuple[ResolutionHop, ...]]:
+    if not done.extensions:  # as in most workspaces
+        return (), ()
+    from olmc.review.explain.extensions import extension_hops, resolutions_data
+
+    return resolutions_data(done.extensions), tuple(extension_hops(done.extensions))
+
+
 def _print(done: Compilation, output: str) -> None:
     if done.settled is None:
         return
-    of_extensions: Sequence[Any] = ()
-    v1_hops: tuple[ResolutionHop, ...] = ()
-    if done.extensions:
-        from olmc.review.explain.extensions import extension_hops, resolutions_data  # most workspaces have none
-
-        of_extensions, v1_hops = resolutions_data(done.extensions), tuple(extension_hops(done.extensions))
     if output == "json":
-        say(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)), out=True)
-    else:
-        causes = diagnose(scene_of(done))
-        rows = (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators), *v1_hops)
-        if not rows:
-            asking = "no Subscription and no Operator" if done.options.operators_and_installs else "no Subscription"
-            say(f"olmc: nothing here asks for an operator ({asking})")
-        say_table(as_table(rows), wide=output == "wide")
+        say(json_text(_data(done)), out=True)
+        return
+    table = _table(done)
+    if not table:
+        asking = "no Subscription and no Operator" if done.options.operators_and_installs else "no Subscription"
+        say(f"olmc: {_NOTHING_ASKED} ({asking})")
+    say_table(table, wide=output == "wide")
 
 
 def _write_lock(path: Path, done: Compilation) -> None:

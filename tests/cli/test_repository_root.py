@@ -100,3 +100,78 @@ def test_permissions_and_reports_are_of_each_cluster(clone: Callable[[str], Path
     assert [each["names"] for each in data["clusters"]] == [["north"], ["south"], ["west"]]
     assert olmc("report", "-o", str(tmp_path / "site")).exit_code == 0
     assert sorted(path.parent.name for path in (tmp_path / "site").glob("*/index.html")) == ["north", "south", "west"]
+
+
+@pytest.mark.process
+@needs_kustomize
+def test_what_status_advises_at_the_root_shows_the_same_failure(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The catalogs at the top of the repository count for `olmc resolve` and `olmc why` as well."""
+    monkeypatch.chdir(tmp_path)
+    root = Path("own")
+    for name in ("north", "south"):
+        write_entry(root / "clusters" / name)
+    write_catalog(root / "catalogs" / "harbour")
+    shown = olmc("status", str(root), "--no-remedies").stdout
+    assert f"`olmc resolve {root}` shows the candidates" in shown
+    done = olmc("resolve", str(root))
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (1, "== clusters/north, clusters/south")
+    assert "the package beacon has no channel edge; there is stable" in done.stderr
+    why = olmc("why", "beacon", str(root))
+    assert (why.exit_code, why.stdout.count("the package beacon has no channel edge; there is stable")) == (1, 2)
+    for name, command in (("resolution", ("resolve",)), ("why", ("why", "beacon"))):
+        data = json.loads(olmc(*command, str(root), "-o", "json").stdout)
+        schema = json.loads((project / f"schemas/{name}.schema.json").read_text(encoding="utf-8"))
+        jsonschema.validate(data, schema)
+        assert [each["names"] for each in data["clusters"]] == [["clusters/north"], ["clusters/south"]]
+    unknown = olmc("why", "tide", str(root))
+    assert (unknown.exit_code, "There is no CSV, package or object tide" in unknown.stderr) == (2, True)
+
+
+def write_entry(folder: Path) -> None:
+    """A kustomization with a Subscription to a channel that its package does not have."""
+    folder.mkdir(parents=True)
+    (folder / "kustomization.yaml").write_text("resources: [beacon.yaml]\n", encoding="utf-8")
+    (folder / "beacon.yaml").write_text(
+        """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: harbour}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: keepers, namespace: harbour}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: harbour, namespace: olm}
+spec: {sourceType: grpc, image: "registry.example.com/harbour/catalog:v1"}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: beacon, namespace: harbour}
+spec: {name: beacon, channel: edge, source: harbour, sourceNamespace: olm}
+""",
+        encoding="utf-8",
+    )
+
+
+def write_catalog(folder: Path) -> None:
+    """A catalog with one version of the package beacon, in channel stable."""
+    folder.mkdir(parents=True)
+    (folder / "catalog.yaml").write_text(
+        """\
+{schema: olm.package, name: beacon, defaultChannel: stable}
+---
+{schema: olm.channel, package: beacon, name: stable, entries: [{name: beacon.v1.0.0}]}
+---
+schema: olm.bundle
+package: beacon
+name: beacon.v1.0.0
+image: registry.example.com/beacon-bundle:v1.0.0
+properties:
+- {type: olm.package, value: {packageName: beacon, version: 1.0.0}}
+""",
+        encoding="utf-8",
+    )

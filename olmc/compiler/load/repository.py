@@ -153,17 +153,6 @@ class ClusterPart(NamedTuple):
     openshift: Location | None = None
 
     @property
-    def subscribed_in(self) -> dict[tuple[str, str], str]:
-        """The folders of the entries by the namespaces and names of the Subscriptions, and by "" and the names of the
-        ClusterExtensions in them."""
-        return {
-            (namespace_of(manifest.object), name_of(manifest.object)): content.placement.entry.path
-            for content in self.contents
-            for manifest in content.found.manifests
-            if manifest.object["kind"] in ("Subscription", "ClusterExtension")
-        }
-
-    @property
     def left_out(self) -> tuple[str, ...]:
         """The folders of the entries that can't be built."""
         return tuple(content.placement.entry.path for content in self.contents if content.problems)
