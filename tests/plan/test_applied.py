@@ -82,3 +82,37 @@ def test_a_refused_object_is_in_each_output(project: Path, tmp_path: Path, outpu
     result = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", output])
     assert result.exit_code == 1
     assert "Subscription/harbour/beacon: refused, so it stays as it is" in result.stdout
+
+
+HELD = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: held, namespace: shop, finalizers: [example.org/hold, kubernetes.io/other]}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: keepers, namespace: shop}
+---
+"""
+
+
+def test_a_finalizer_of_no_controller_is_named(tmp_path: Path) -> None:
+    """observed-83: the namespace stays Terminating, and the plan names the finalizer that holds it."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder, text in ((before, HELD + GROUP), (after, GROUP)):
+        folder.mkdir()
+        (folder / "objects.yaml").write_text(text, encoding="utf-8")
+    shown = CliRunner().invoke(main, ["plan", str(after), "--from", str(before)]).stdout
+    assert "- Namespace/shop: pruned, and with it 3 ClusterRoles, 1 OperatorGroup, and it stays Terminating\n" in shown
+    task = (
+        "  ConfigMap/shop/held has the finalizer example.org/hold, and olmc finds no controller for it in the cluster: "
+        "it and namespace shop stay in Terminating until the finalizer is removed."
+    )
+    assert task in shown
+    assert "    $ kubectl -n shop edit configmap held\n" in shown
+    (before / "objects.yaml").write_text(HELD.replace("example.org/hold, ", "") + GROUP, encoding="utf-8")
+    assert "Terminating" not in CliRunner().invoke(main, ["plan", str(after), "--from", str(before)]).stdout

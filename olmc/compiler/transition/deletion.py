@@ -5,7 +5,7 @@ what the controllers of OLM clean up behind CSVs and OperatorGroups.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
@@ -153,12 +153,8 @@ def held_by_finalizers(
     if not stuck and all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
         return frozenset()
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
-    crds = (_defined_kind(index.objects[key].object) for key in index.kinds.get((APIEXTENSIONS, CRD_KIND), ()))
-    at_work = {_family(group) for group, kind in crds if (group, kind) not in left_alone} | _FAMILIES
-    held = stuck | {
-        key for key in waiting if key.kind not in _FINALIZED_BY_OTHERS and (
-            (key.group, key.kind) in left_alone or not at_work.issuperset(_foreign(key, index.objects[key].object))
-        )
+    held = stuck | foreign_finalizers(index, deleted).keys() | {
+        key for key in waiting if key.kind not in _FINALIZED_BY_OTHERS and (key.group, key.kind) in left_alone
     }  # fmt: skip
     kinds, namespaces = {(key.group, key.kind) for key in held}, {key.namespace for key in held}
     for key in deleted:
@@ -168,6 +164,21 @@ def held_by_finalizers(
         if is_home or defines or (is_owned and not _goes_with_namespace(key, deleted)):
             held.add(key)
     return frozenset(held)
+
+
+def foreign_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> dict[ObjectKey, tuple[str, ...]]:
+    """The finalizers that no controller of the cluster has, by the deleted objects that they hold (observed-83)."""
+    waiting = [
+        key for key in deleted
+        if key.kind not in _FINALIZED_BY_OTHERS and metadata_of(index.objects[key].object).get("finalizers")
+    ]  # fmt: skip
+    if not waiting:
+        return {}
+    left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
+    crds = (_defined_kind(index.objects[key].object) for key in index.kinds.get((APIEXTENSIONS, CRD_KIND), ()))
+    at_work = {_family(group) for group, kind in crds if (group, kind) not in left_alone} | _FAMILIES
+    found = {key: tuple(_foreign(key, index.objects[key].object, at_work)) for key in waiting}
+    return {key: finalizers for key, finalizers in found.items() if finalizers}
 
 
 def _cannot_be_selected(key: ObjectKey, obj: KubernetesObject, profile: Profile) -> bool:
@@ -201,10 +212,12 @@ def _family(domain: str) -> str:
     return ".".join(domain.split(".")[-2:])
 
 
-def _foreign(key: ObjectKey, obj: KubernetesObject) -> set[str]:
-    """The families of the finalizers that an object has from others than its own API."""
-    domains = (name.partition("/")[0] for name in texts(metadata_of(obj).get("finalizers")))
-    return {_family(domain) for domain in domains if "." in domain} - {_family(key.group)}
+def _foreign(key: ObjectKey, obj: KubernetesObject, at_work: Collection[str]) -> Iterator[str]:
+    """The finalizers that an object has from others than its own API and the families of controllers at work."""
+    for name in texts(metadata_of(obj).get("finalizers")):
+        domain = name.partition("/")[0]
+        if "." in domain and _family(domain) not in at_work and _family(domain) != _family(key.group):
+            yield name
 
 
 def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set[tuple[str, str]]:

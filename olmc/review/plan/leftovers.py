@@ -32,6 +32,7 @@ from olmc.compiler.transition.deletion import (
     apply,
     cascade,
     deletion_index,
+    foreign_finalizers,
     handed_over,
     handovers,
     held_by_finalizers,
@@ -103,7 +104,8 @@ class AppliedChange(NamedTuple):
     """An object that is created, changed, refused by the API server, pruned, or deleted by hand.
 
     `deltas`: where a changed one differs. `along`: what goes with a deleted one. `stays`: the cluster has a refused one
-    already, and keeps it as it is.
+    already, and keeps it as it is. `held`: what is deleted and stays, as finalizers hold it that no controller of the
+    cluster removes, with these; () for what stays along with one of them.
     """
 
     action: Action
@@ -111,6 +113,7 @@ class AppliedChange(NamedTuple):
     deltas: tuple[Delta, ...] = ()
     along: tuple[ObjectKey, ...] = ()
     stays: bool = False
+    held: tuple[tuple[ObjectKey, tuple[str, ...]], ...] = ()
 
 
 def applied_changes(
@@ -153,12 +156,14 @@ def _deleted(
     if not actions:
         return
     index, gone = deletion_index(objects), dict[ObjectKey, None]()
-    held = held_by_finalizers(index, cascade(index, [key for _, key in actions], {}, profile), profile)
+    whole = cascade(index, [key for _, key in actions], {}, profile)
+    held, foreign = held_by_finalizers(index, whole, profile), foreign_finalizers(index, whole)
     for action, key in actions:
         if key in gone or key not in objects:
             continue
         lost = cascade(index, [key], gone, profile)
-        yield AppliedChange(action, key, along=tuple(sorted(lost.keys() - {key} - held)))
+        stay = tuple((each, foreign.get(each, ())) for each in sorted(lost.keys() & held))
+        yield AppliedChange(action, key, along=tuple(sorted(lost.keys() - {key} - held)), held=stay)
         gone |= lost
 
 
@@ -272,6 +277,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
     yield from _held_back(context.cluster)
     yield from _unknown_left_running(context)
     yield from _crds_deleted(context)
+    yield from _held_by_finalizers(context)
 
 
 def _to_mend(context: TaskContext) -> Iterator[Task]:
@@ -347,6 +353,23 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
             f"Approve {', '.join(plan.csvs)} in {name.namespace}: OLM installs it only after that.{late}",
             f"kubectl -n {name.namespace} patch installplan {name.name} {patch}",
         )
+
+
+def _held_by_finalizers(context: TaskContext) -> Iterator[Task]:
+    """What to do about deleted objects that stay, as nothing removes their finalizers (observed-83)."""
+    for change in context.applied:
+        for key, finalizers in change.held:
+            if not finalizers:
+                continue
+            homes = [each.name for each, _ in change.held if each.kind == "Namespace" and each.name == key.namespace]
+            stay = f"it and namespace {homes[0]} stay" if homes else "it stays"
+            yield Task(
+                f"{key} has the finalizer {', '.join(finalizers)}, and olmc finds no controller for it in the cluster: "
+                f"{stay} in Terminating until the finalizer is removed. If its controller does not run, clean up in "
+                "its place, then remove the finalizer.",
+                f"kubectl {f'-n {key.namespace} ' if key.namespace else ''}edit "
+                f"{key.kind.lower()}{f'.{key.group}' if key.group else ''} {key.name}",
+            )
 
 
 def _left_running(operator: OperatorOutcome, state: ClusterState) -> Task:
