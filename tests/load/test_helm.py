@@ -109,6 +109,44 @@ def test_an_application_says_how_its_chart_is_installed(tmp_path: Path, path: st
     assert [m.object["metadata"]["name"] for m in workspace.manifests] == ["prod"]
 
 
+@pytest.mark.parametrize(
+    ("value", "filled"),
+    [
+        ("${ARGOCD_APP_NAMESPACE}-x", "harbour-x"),
+        ("$ARGOCD_APP_NAME.$ARGOCD_APP_PROJECT_NAME", "prod.tides"),
+        ("a$$b$$NAME", "a$b$NAME"),
+        ("[$UNKNOWN][${A b}][$1]", "[][][]"),
+        ("100$ ", "100$ "),
+        ("$ARGOCD_APP_SOURCE_PATH", "charts/kettle"),
+    ],
+)
+def test_argo_cd_fills_its_build_environment_into_parameters(tmp_path: Path, value: str, filled: str) -> None:
+    helm = f"    helm:\n      parameters:\n      - {{name: channel, value: {json.dumps(value)}}}\n"
+    text = application("prod", helm).replace("spec:\n", "spec:\n  project: tides\n", 1)
+    write(tmp_path, {**CHARTS, "apps/prod.yaml": text})
+    (entry,) = entries_at(tmp_path)
+    assert entry.release is not None
+    assert [parameter.value for parameter in entry.release.parameters] == [filled]
+    assert entry.release.unknown == ()
+
+
+def test_argo_cd_fills_its_build_environment_into_names_of_value_files(tmp_path: Path) -> None:
+    helm = "    helm: {valueFiles: [$ARGOCD_APP_NAME.yaml, 'values-${ARGOCD_APP_NAME}.yaml']}\n"
+    write(tmp_path, {**CHARTS, "apps/prod.yaml": application("prod", helm)})
+    (entry,) = entries_at(tmp_path)
+    assert entry.release is not None
+    assert [file.path for file in entry.release.value_files] == ["", "charts/kettle/values-prod.yaml"]
+
+
+@pytest.mark.parametrize("name", ["ARGOCD_APP_REVISION", "KUBE_VERSION"])
+def test_a_parameter_that_only_the_cluster_knows_is_reported(tmp_path: Path, name: str) -> None:
+    helm = f"    helm:\n      parameters:\n      - {{name: channel, value: 'v-${{{name}}}'}}\n"
+    write(tmp_path, {**CHARTS, "apps/prod.yaml": application("prod", helm)})
+    (entry,) = entries_at(tmp_path)
+    assert entry.release is not None
+    assert entry.release.unknown == ("source.helm.parameters",)
+
+
 @needs_helm
 def test_a_value_file_of_another_source_of_the_same_repository(tmp_path: Path) -> None:
     spec = """\

@@ -334,3 +334,42 @@ def _called(words: Sequence[Any]) -> Any:
         return function(*map(_text, rest))
     except TypeError as error:  # with fewer or more arguments than it takes
         raise _OpenError from error
+
+
+# What Argo CD knows of an Application when it renders the chart of one.
+
+_VARIABLE = regex(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+|[*#$@!?-]))")
+_OF_CLUSTER = frozenset(
+    "ARGOCD_APP_REVISION ARGOCD_APP_REVISION_SHORT ARGOCD_APP_REVISION_SHORT_8 KUBE_VERSION KUBE_API_VERSIONS".split()
+)
+
+
+class BuildEnvironment(NamedTuple):
+    """The variables that Argo CD fills into values and names of files of a chart.
+
+    Permalink: https://argo-cd.readthedocs.io/en/stable/user-guide/build-environment/
+    """
+
+    values: Mapping[str, str]
+
+    def filled(self, text: str) -> str:
+        """Fill variables in as Go's os.Expand does: one without a value is empty, `$$` is `$`."""
+        return _VARIABLE.sub(lambda m: "$" if m[0] == "$$" else self.values.get(m[1] or m[2] or "", ""), text)
+
+
+def needs_cluster(text: str) -> bool:
+    """Tell whether a text has a variable whose value the repository does not show."""
+    return any((match[1] or match[2]) in _OF_CLUSTER for match in _VARIABLE.finditer(text))
+
+
+def build_environment(application: Mapping[str, Any], source: Mapping[str, Any]) -> BuildEnvironment:
+    """Return the variables for one source of an Application."""
+    spec = spec_of(application)
+    return BuildEnvironment({
+        "ARGOCD_APP_NAME": name_of(application),
+        "ARGOCD_APP_NAMESPACE": as_text(mapping(spec.get("destination")).get("namespace")),
+        "ARGOCD_APP_PROJECT_NAME": as_text(spec.get("project")),
+        "ARGOCD_APP_SOURCE_PATH": as_text(source.get("path")),
+        "ARGOCD_APP_SOURCE_REPO_URL": as_text(source.get("repoURL")),
+        "ARGOCD_APP_SOURCE_TARGET_REVISION": as_text(source.get("targetRevision")),
+    })  # fmt: skip

@@ -14,7 +14,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from olmc.compiler.load.application_sets import FIELD, Effort, applications_of, flat_values, folders_above
+from olmc.compiler.load.application_sets import (
+    FIELD,
+    BuildEnvironment,
+    Effort,
+    applications_of,
+    build_environment,
+    flat_values,
+    folders_above,
+    needs_cluster,
+)
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.patterns import cluster_groups
@@ -89,23 +98,31 @@ def application_releases(application: Mapping[str, Any], source: Source) -> Iter
         helm = mapping(part.get("helm"))
         # What another source calls itself is a part of this repository where both are of one.
         same = {as_text(o.get("ref")) for o in several if o.get("ref") and o.get("repoURL") == part.get("repoURL")}
+        environment, given = build_environment(application, part), mappings(helm.get("parameters"))
         files = tuple(
-            _of_argo(text, path, locate(source, (*keys, "helm", "valueFiles", number)), same, here, helm)
+            _of_argo(text if text.startswith("$") else environment.filled(text), path,
+                     locate(source, (*keys, "helm", "valueFiles", number)), same, here, helm)
             for number, text in enumerate(texts(helm.get("valueFiles")))
-        )
+        )  # fmt: skip
         values, problem = _values(helm.get("valuesObject") or helm.get("values"))
         if problem:
             files += (ValueFile("", "values", locate(source, (*keys, "helm", "values")), problem),)
-        given = [Parameter(as_text(p.get("name")), _plain(p.get("value")), p.get("forceString") is True)
-                 for p in mappings(helm.get("parameters"))]  # fmt: skip
+        open_values = any(needs_cluster(_plain(p.get("value"))) for p in given)
         yield path, Release(
             as_text(helm.get("releaseName")) or name_of(application),
             as_text(helm.get("namespace")) or as_text(mapping(spec.get("destination")).get("namespace")),
-            applier_of(application), locate(source, ()), files, values, tuple(p for p in given if p.name),
+            applier_of(application), locate(source, ()), files, values, tuple(_parameters(given, environment)),
             as_text(helm.get("kubeVersion")), tuple(texts(helm.get("apiVersions"))), helm.get("skipCrds") is not True,
             tuple(f"source.{field}" for field in ("plugin",) if part.get(field))
-            + tuple(f"source.helm.{field}" for field in ("fileParameters",) if helm.get(field)),
+            + ("source.helm.fileParameters",) * bool(helm.get("fileParameters"))
+            + ("source.helm.parameters",) * open_values,
         )  # fmt: skip
+
+
+def _parameters(given: Iterable[Mapping[str, Any]], environment: BuildEnvironment) -> Iterator[Parameter]:
+    for each in given:
+        if name := as_text(each.get("name")):
+            yield Parameter(name, environment.filled(_plain(each.get("value"))), each.get("forceString") is True)
 
 
 def flux_release(release: Mapping[str, Any], source: Source) -> tuple[str, Release] | None:
