@@ -53,7 +53,7 @@ from olmc.review.diff.crd_kinds import (
     workload_removed,
     workload_replaced,
 )
-from olmc.review.diff.deltas import Path, crd_changes, deltas, immutable_fields, path_text, same, without_paths
+from olmc.review.diff.deltas import crd_changes, deltas, immutable_fields, path_text, same, without_paths
 from olmc.review.diff.extensions import (
     DiffExtension,
     Folded,
@@ -82,7 +82,7 @@ from olmc.review.diff.noise import (
     without_derived,
     without_noise,
 )
-from olmc.review.diff.object_grades import explained, risks_of_added, risks_of_change, risks_of_removed
+from olmc.review.diff.object_grades import KnownPlaces, explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.object_kinds import applies_others, decides_result, value_sources
 from olmc.review.diff.operators import (
     CSV,
@@ -758,7 +758,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         yield from target_changes(pair)
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
-    tested: dict[tuple[int, Path], bool] = {}
+    tested = KnownPlaces({}, {})
     for delta in deltas(before, after):
         found = risks_of_change(known, before, after, delta, tested)
         if found:

@@ -177,6 +177,18 @@ def _keys_for(field: str, old: Sequence[Any], new: Sequence[Any]) -> tuple[str, 
     return ()
 
 
+Named = Mapping[str, Mapping[str, Any]]
+
+
+def named_items(field: str, old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> tuple[Named, Named]:
+    """Return the items of both sides of the list `field` by the names that paths of differences have for them."""
+    keys = _keys_for(field, old, new)
+    if keys:
+        return {_label(item, keys): item for item in old}, {_label(item, keys): item for item in new}
+    was, now = _without_common(old, new)
+    return {str(number): item for number, item in enumerate(was)}, {str(at): item for at, item in enumerate(now)}
+
+
 def _tells_apart(items: Sequence[Mapping[str, Any]], keys: tuple[str, ...]) -> bool:
     labels = [_label(item, keys) for item in items]
     return all(labels) and len(set(labels)) == len(labels)

@@ -12,12 +12,17 @@ from typing import Any
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, ObjectKey, mappings, text
 from olmc.review.diff.crd_kinds import ABSENT
-from olmc.review.diff.deltas import Delta, ListItem, Path, path_text
+from olmc.review.diff.deltas import Delta, ListItem, Named, Path, named_items, path_text
 from olmc.review.diff.object_risks import OBJECT_RISKS, REMOVED, ObjectRisk
 
 _MOST_PLACES = 50_000
 
-_Tested = tuple[int, Path]
+
+class KnownPlaces(NamedTuple):
+    """What is known of the places of two objects: the rows that hold there, and the items of lists by their names."""
+
+    rows: dict[tuple[int, Path], bool]
+    lists: dict[Path, tuple[Named, Named]]
 
 
 class FoundRisk(NamedTuple):
@@ -74,15 +79,15 @@ def risks_of_removed(known: ObjectKey) -> tuple[FoundRisk, ...]:
 
 
 def risks_of_change(
-    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta, tested: dict[_Tested, bool]
+    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta, tested: KnownPlaces
 ) -> tuple[FoundRisk, ...]:
     """Find the risks of one difference between two objects; `tested` keeps what is known of the places above."""
 
     def holds(row: ObjectRisk, path: Path) -> bool:
         key = (id(row), path)
-        if key not in tested:
-            tested[key] = row.test.holds(_at(old, path), _at(new, path))
-        return tested[key]
+        if key not in tested.rows:
+            tested.rows[key] = row.test.holds(*_both_at(old, new, path, tested.lists))
+        return tested.rows[key]
 
     index = _index(known.group, known.kind)
     above = (delta.path[:length] for length in range(1, len(delta.path)))
@@ -170,17 +175,18 @@ def _below(value: Any) -> Iterator[tuple[str | ListItem, Any]]:
                 yield ListItem(text(item.get("name")) or str(item.get("containerPort") or number)), item
 
 
-def _at(obj: Any, path: Path) -> Any:
-    """Look a path up in an object; items of lists by the name that paths have for them."""
-    for step in path:
+def _both_at(old: Any, new: Any, path: Path, lists: dict[Path, tuple[Named, Named]]) -> tuple[Any, Any]:
+    """Look a path up in both objects; items of lists by the name or the number that paths have for them."""
+    for depth, step in enumerate(path):
         if isinstance(step, ListItem):
-            items = mappings(obj)
-            obj = next((item for item in items if text(item.get("name")) == step.name), ABSENT)
+            place = path[:depth]
+            if place not in lists:
+                field = next((name for name in reversed(place) if isinstance(name, str)), "")
+                lists[place] = named_items(field, mappings(old), mappings(new))
+            old, new = (named.get(step.name, ABSENT) for named in lists[place])
         else:
-            obj = obj.get(step, ABSENT) if isinstance(obj, Mapping) else ABSENT
-        if obj is ABSENT or obj is None:
-            return ABSENT
-    return obj
+            old, new = (side.get(step, ABSENT) if isinstance(side, Mapping) else ABSENT for side in (old, new))
+    return ABSENT if old is None else old, ABSENT if new is None else new
 
 
 def explained(found: Sequence[FoundRisk], path: Path = ()) -> tuple[str, ...]:

@@ -283,6 +283,10 @@ _GETS_EPHEMERAL = FieldTest(lambda old, new: _is_set(old) and _frozen("Ephemeral
 _CSI_PROFILE = FieldTest(lambda old, new: _is_set(new) and new not in (old, "privileged"), True)
 _OTHER = FieldTest(lambda old, new: new != old)
 _GETS = FieldTest(GROWS.holds)
+_POWER = ("roleRef", "subjects", "rules", "securityContext", "hostPath", "hostNetwork", "hostPID", "serviceAccountName",
+          "webhooks", "roleTemplateRef")  # fmt: skip
+_LEADS_TO_POWER = FieldTest(lambda old, new: new != old and any(f".{name}" in f".{text(new)}" for name in _POWER))
+"""A path to a field by which an object gives power, and that gets its value from somewhere else."""
 _CHECKS_OPTIONS = FieldTest(lambda old, new: bool((_items(new) - _items(old)) & _UNSAFE_OPTIONS), True)
 _JOINS_ROOT = FieldTest(lambda old, new: _frozen(0) in _items(new) - _items(old), True)
 _SET_ON = FieldTest(turns(True).holds)
@@ -319,6 +323,7 @@ _NODES = "it configures the nodes, as root"
 _WHO = "it decides who people are"
 _CLEAR = "connections may be plain"
 _MIRROR = "images come from another place"
+_MADE = "other objects come of it, which olmc does not follow"
 _UNCHECKED = "a check is removed or weaker"
 _OPEN = "it lets more traffic through"
 _OUTSIDE = "it is reachable from outside of the cluster"
@@ -522,6 +527,15 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("*crossplane.io/*ProviderConfig *upbound.io/*ProviderConfig",
             "credentials identity assumeRole assumeRoleChain assumeRoleWithWebIdentity webIdentity endpoint", _OTHER,
             "it works with other rights", "spec"),
+    _risk("apiextensions.crossplane.io/Composition", "spec pipeline * functionRef name", CHANGES, _MADE),
+    *_risks("apiextensions.crossplane.io/Composition",
+            "inline template script export spec", DIFFERS, _MADE, "spec pipeline * input"),
+    *(_risk("apiextensions.crossplane.io/Composition", f"{place} patches * toFieldPath", _LEADS_TO_POWER,
+            "users of it fill in a field that gives power")
+      for place in ("spec resources *", "spec patchSets *", "spec pipeline * input resources *",
+                    "spec pipeline * input patchSets *")),
+    _risk("core.oam.dev/*Definition", "spec schematic", DIFFERS, _MADE),
+    _risk("metacontroller.k8s.io/*", "spec hooks", DIFFERS, "its objects come from another service"),
     *_risks("pkg.crossplane.io/*", "runtimeConfigRef controllerConfigRef", _OTHER, "its code may get other rights",
             "spec"),
     # Secrets

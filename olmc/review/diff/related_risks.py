@@ -217,9 +217,17 @@ def _embedded(obj: KubernetesObject) -> list[KubernetesObject]:
                 found.append(value)
             else:
                 waiting += value.values()
+                waiting += _written(value.get("manifest"))
         elif isinstance(value, list):
             waiting += value
     return found
+
+
+def _written(manifest: Any) -> list[Any]:
+    """List the objects in a text that a tool applies, as in the steps of a Workflow."""
+    if not isinstance(manifest, str):
+        return []
+    return [document.value for document in read("", manifest, Report())]
 
 
 def _selectors(objects: Iterable[KubernetesObject]) -> _Selectors:
