@@ -145,7 +145,10 @@ def drawn(everything: list[Mutant], count: int, seed: int) -> dict[int, Mutant]:
         kinds.setdefault(mutant.kind, []).append(mutant)
     for mutants_of_kind in kinds.values():
         chance.shuffle(mutants_of_kind)
-    return {number: kinds[chance.choice(sorted(kinds))].pop() for number in range(1, count + 1)}
+    found: dict[int, Mutant] = {}
+    for number in range(1, min(count, len(everything)) + 1):
+        found[number] = kinds[chance.choice(sorted(kind for kind, left in kinds.items() if left))].pop()
+    return found
 
 
 class Mutants:
