@@ -496,3 +496,33 @@ def test_the_operator_group_of_an_openshift_neither_comes_nor_goes(tmp_path: Pat
         compared = CliRunner().invoke(main, ["diff", *(str(tmp_path / side) for side in sides), "-o", "json"])
         data = json.loads(compared.stdout)
         assert {change["object"]["name"] for change in data["changes"]} == {"buoy"}, sides
+
+
+def _unbuilt(channel: str, base: str = "") -> dict[str, str]:
+    remote = "resources: [../../base, https://github.com/example/more]\n"
+    return {
+        "apps/north.yaml": APPLICATION.format("north", "clusters/north"),
+        "clusters/north/kustomization.yaml": remote,
+        "base/kustomization.yaml": f"resources: [deep]\n{base}",
+        "base/deep/kustomization.yaml": "resources: [buoy.yaml]\n",
+        "base/deep/buoy.yaml": GLOBAL.replace("stable", channel),
+        "aside/kustomization.yaml": "resources: [quay.yaml]\n",
+        "aside/quay.yaml": NAMESPACE.replace("NAME", channel),
+    }
+
+
+@pytest.mark.parametrize(
+    ("channel", "base", "expected"),
+    [
+        ("stable", "", []),
+        ("fast", "", [("BuildReadsChanged", "base/deep/kustomization.yaml")]),
+        ("stable", "namePrefix: x-\n", [("BuildChanged", "base/kustomization.yaml")]),
+    ],
+    ids=["nothing", "file", "base"],
+)
+def test_each_file_that_an_entry_without_a_build_is_built_with_is_compared(
+    tmp_path: Path, channel: str, base: str, expected: list[tuple[str, str]]
+) -> None:
+    result = plan(tmp_path, _unbuilt(channel, base), "-o", "json", base=_unbuilt("stable"))
+    planned = json.loads(result.stdout)
+    assert [(change["kind"], change["object"]["name"]) for change in planned["files"]] == expected

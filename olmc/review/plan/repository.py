@@ -12,6 +12,7 @@ from olmc.compiler.load.bundles import inputs_of
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
 from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, scan_workspace
+from olmc.compiler.load.kustomization import kustomization_in, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
 from olmc.compiler.load.request import CompileRequest
@@ -130,7 +131,8 @@ def plan_repository(
         text = as_text(made, verbose=True)
         known = alike.get(text)
         alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
-    files = compare_files((of_old, built_old), (of_new, built_new), names)
+    unknown = (*unbuilt.on_both, *unbuilt.on_one_side)
+    files = compare_files((of_old, built_old), (of_new, built_new), names, unknown)
     files = files._replace(changes=(*files.changes, *(change for change, _ in appliers)))
     is_broken = any(part.has_broken for part in whole_new.parts)
     outcome = tuple(alike.values()), tuple(unchanged), tuple(failed)
@@ -344,17 +346,23 @@ def _parts(built: BuiltRepository) -> dict[str, ClusterPart]:
 
 
 def compare_files(
-    before: tuple[CompileRequest, BuiltRepository], now: tuple[CompileRequest, BuiltRepository], names: tuple[str, str]
+    before: tuple[CompileRequest, BuiltRepository],
+    now: tuple[CompileRequest, BuiltRepository],
+    names: tuple[str, str],
+    unbuilt: Sequence[str] = (),
 ) -> Difference:
     """Compare the settings of a repository, and the files on which results depend and which olmc does not compile.
 
-    Only files count that an entry may be built with: those in its folder, beside its files, and above them.
+    Only files count that an entry may be built with: those in its folder, beside its files, and above them. Of the
+    entries that are `unbuilt` the folders of all kustomizations count that they are built with.
     """
     # What a side compiles is compared as that, and the other side may compile it no longer, or not yet.
     inputs = _inputs((before[1], now[1]))
     folders = frozenset(path.rpartition("/")[0] for path in inputs.files)
     above = {"", *(folder[:at] for folder in folders for at, mark in enumerate(folder) if mark == "/"), *folders}
     entries = {entry.path for _, built in (before, now) for entry in built.repository.entries}
+    for _, built in (before, now):
+        above |= _folders_of_builds(built.repository.root, unbuilt)
 
     def counts(path: str) -> bool:
         folder = path.removeprefix("../").rpartition("/")[0]
@@ -366,6 +374,17 @@ def compare_files(
         for name, (request, _) in zip(names, (before, now), strict=True)
     )
     return compare(old, new)
+
+
+def _folders_of_builds(root: Path, entries: Iterable[str]) -> set[str]:
+    """Return the folders of the kustomizations that entries are built with, whatever becomes of the build."""
+    home, found = root.resolve(), set[str]()
+    for path in entries:
+        kustomization = kustomization_in(root / path, scan_workspace(root / path).folder)
+        tree = read_tree(kustomization, root) if kustomization is not None else None
+        folders = [each.parent for each in tree.kustomizations] if tree is not None else []
+        found |= {each.relative_to(home).as_posix() for each in folders if each.is_relative_to(home)}
+    return found
 
 
 def _inputs(sides: Iterable[BuiltRepository]) -> Inputs:
