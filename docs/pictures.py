@@ -2,7 +2,8 @@
 
     pictures.py [--olmc CMD]
 
-Writes docs/pictures/NAME.png, and to sources.json the digest of what each was made of: a test says when one is stale.
+Writes docs/pictures/NAME.png and NAME-dark.png for readers in the dark, and to sources.json the digest of what each was
+made of: a test says when one is stale.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ def source_of(picture: DocsPicture, olmc: list[str], folder: Path) -> str:
     return (folder / picture.page).read_text(encoding="utf-8") if picture.page else done.stdout
 
 
+def in_schemes(name: str) -> dict[str, str]:
+    """The files of a picture, each with how Chromium numbers its color scheme."""
+    return {name: "1", f"{name.removesuffix('.png')}-dark.png": "0"}
+
+
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -77,13 +83,15 @@ def main() -> int:
     for name, picture in TABLE.items():
         with tempfile.TemporaryDirectory() as work:
             text = source_of(picture, olmc, Path(work) / "site")
-            page = Path(work) / ("page.svg" if text.startswith("<svg") else "page.html")
+            page = Path(work) / ("page.svg" if "<svg" in text[:100] else "page.html")
             page.write_text(text, encoding="utf-8")
             size = f"--window-size={picture.width},{picture.height}"
-            shot = [chromium, *_CHROMIUM, size, f"--screenshot={PICTURES / name}", page.as_uri()]
-            subprocess.run(shot, check=True, capture_output=True)
+            for file, scheme in in_schemes(name).items():
+                scheme = f"--blink-settings=preferredColorScheme={scheme}"
+                shot = [chromium, *_CHROMIUM, scheme, size, f"--screenshot={PICTURES / file}", page.as_uri()]
+                subprocess.run(shot, check=True, capture_output=True)
+                print(f"docs/pictures/{file}")
         digests[name] = digest(text)
-        print(f"docs/pictures/{name}")
     SOURCES.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
     return 0
 

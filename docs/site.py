@@ -9,6 +9,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+_PICTURE = re.compile(r"(?P<begin>!\[[^\]]*\]\((?:[^)\s]*/)?pictures/)(?P<name>[\w-]+)\.png\)")
+_CONSOLE = re.compile(r'<div class="(?P<classes>language-console highlight)">(?P<code>.*?)(?=</code></pre>)', re.DOTALL)
+_PROMPT = re.compile(r'<span class="gp">[^<]*</span>')
+_TAG = re.compile(r"<[^>]+>")
 _AT_TOP = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 """The pages that stand above docs/."""
 _WIDTH = 84  # what fits beside the two columns of a page
@@ -65,7 +70,28 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         source = config.extra.get("source")
         return f"[{text}]({source.rstrip('/')}/{target}{anchor})" if source else text
 
-    return _LINK.sub(moved, markdown)
+    return _PICTURE.sub(_in_both_schemes, _LINK.sub(moved, markdown))
+
+
+def _in_both_schemes(picture: re.Match[str]) -> str:
+    """A picture as the theme shows it by its color scheme, each with the same text."""
+    begin, name = picture["begin"], picture["name"]
+    return f"{begin}{name}.png#only-light) {begin}{name}-dark.png#only-dark)"
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The page with consoles of which the button copies the commands, and not the prompts and the output."""
+    return _CONSOLE.sub(_with_commands, html)
+
+
+def _with_commands(console: re.Match[str]) -> str:
+    commands: list[str] = []
+    for line in console["code"].split("\n"):
+        goes_on = bool(commands) and commands[-1].endswith("\\")
+        is_command = goes_on or '<span class="gp">' in line
+        commands.append(unescape(_TAG.sub("", _PROMPT.sub("", line))) if is_command else "")
+    text = "\n".join(filter(None, commands))
+    return f'<div class="{console["classes"]}" data-copy="{escape(text)}">{console["code"]}' if text else console[0]
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

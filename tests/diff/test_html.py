@@ -90,7 +90,7 @@ def test_the_page_draws_the_upgrade(page: str) -> None:
 
 def test_the_page_has_a_permission_matrix(page: str) -> None:
     """What was gained, what was lost, and what is as it was."""
-    row = re.search(r'<th scope="row"><code>lanterns.light.example.com</code>.*', page)
+    row = re.search(r'<th scope="row"><code>lanterns.light.example.com</code>.*', page.replace("<wbr>", ""))
     assert row is not None
     assert re.findall(r'class="cell (\w+)"', row[0]) == ["kept", "kept", "kept", "kept", "lost"]
     row = re.search(r'<th scope="row"><code>secrets</code>.*', page)
@@ -268,3 +268,25 @@ def test_paper_shows_the_objects_that_the_reader_has_opened(page: str) -> None:
     assert re.search(r"@media print \{[^@]*\.object:not\(\[open\]\)[^@]*\{ display: none \}", page)
     assert re.search(r"@media print \{[^@]*h2[^@]*\{ break-after: avoid \}", page)
     assert re.search(r"@media print \{[^@]*\.picture, \.table \{ overflow: visible \}", page)
+
+
+@in_chromium
+def test_on_a_phone_a_line_ends_between_the_parts_of_a_name(browser: Page) -> None:
+    """At 420 pixels the tables are whole, and no name is cut within a word."""
+    browser.send("Emulation.setDeviceMetricsOverride", width=420, height=900, deviceScaleFactor=1, mobile=True)
+    tables = "[...document.querySelectorAll('.entry.table')]"
+    assert browser.ask(f"{tables}.map((each) => each.scrollWidth > each.clientWidth)") == [False]
+    assert browser.ask("document.documentElement.scrollWidth") <= 420
+    assert browser.ask("document.querySelector('h3').innerHTML").startswith(
+        "CustomResourceDefinition/<wbr>lanterns.<wbr>"
+    )
+
+
+@in_chromium
+def test_on_paper_a_picture_stays_with_its_heading(browser: Page) -> None:
+    """A figure is on one page, and the closed objects are on none."""
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    assert browser.ask("getComputedStyle(document.querySelector('figure')).breakInside") == "avoid"
+    assert browser.ask("getComputedStyle(document.querySelector('h2')).breakAfter") == "avoid"
+    assert browser.ask("getComputedStyle(document.getElementById('objects')).display") == "none"
+    browser.send("Emulation.setEmulatedMedia", media="")

@@ -143,3 +143,43 @@ def test_a_search_finds_a_page(served: str, tmp_path: Path) -> None:
         links = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href).join()"
         assert "cluster-state.html" in page.ask(links)
         assert page.console == []
+
+
+@pytest.fixture(scope="module")
+def plan_page(served: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened_at(f"{served}/plan.html", tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+PICTURES = "[...document.images].filter((each) => each.checkVisibility()).map((each) => each.getAttribute('src'))"
+
+
+@in_chromium
+@pytest.mark.parametrize(
+    ("scheme", "media", "shown"),
+    [("light", "screen", "plan.png#only-light"), ("dark", "screen", "plan-dark.png#only-dark"),
+     ("dark", "print", "plan.png#only-light")],
+)  # fmt: skip
+def test_pictures_follow_the_scheme(scheme: str, media: str, shown: str, plan_page: Page) -> None:
+    """In the dark they are dark, and on paper never."""
+    plan_page.reset()
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    plan_page.send("Emulation.setEmulatedMedia", media=media, features=features)
+    color = {"light": "default", "dark": "slate"}[scheme]
+    plan_page.wait(f"document.body.getAttribute('data-md-color-scheme') === '{color}'")
+    assert plan_page.ask(PICTURES) == [f"pictures/{shown}"]
+    plan_page.send("Emulation.setEmulatedMedia", media="", features=[])
+
+
+@in_chromium
+@pytest.mark.parametrize("width", [420, 1280])
+def test_a_console_is_copied_without_its_output(width: int, plan_page: Page) -> None:
+    """The button copies the commands of the whole block, and stands beside the text."""
+    plan_page.reset()
+    plan_page.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    plan_page.wait("document.querySelector('.language-console .md-code__nav') !== null")
+    copied = plan_page.ask("[...document.querySelectorAll('.language-console')].map((each) => each.dataset.copy)")
+    assert copied
+    assert all(text.startswith("olmc ") for text in copied)
+    box = "document.querySelector('.language-console {}').getBoundingClientRect()"
+    assert plan_page.ask(f"{box.format('code')}.right") <= plan_page.ask(f"{box.format('.md-code__nav')}.left")

@@ -162,6 +162,17 @@ def test_nothing_is_cut_off(width: int, browser: Page) -> None:
 
 
 @in_chromium
+def test_on_paper_the_table_is_as_on_a_phone(browser: Page) -> None:
+    """A sheet is as narrow: the head of the table, which would not be above its columns, is hidden."""
+    browser.reset()
+    browser.send("Emulation.setDeviceMetricsOverride", width=700, height=900, deviceScaleFactor=1, mobile=False)
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    assert browser.ask("getComputedStyle(document.querySelector('thead')).display") == "none"
+    assert browser.ask("getComputedStyle(document.querySelector('.d0')).breakAfter") == "avoid"
+    browser.send("Emulation.setEmulatedMedia", media="")
+
+
+@in_chromium
 def test_from_the_table_to_an_outcome_by_keyboard(browser: Page) -> None:
     """The first Tab skips to the outcomes; Enter on the third outcome opens it, and only it besides the first."""
     browser.reset()

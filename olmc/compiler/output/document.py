@@ -7,6 +7,7 @@ joins those that fit: it has one order of all items, and a limit shows the begin
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -281,7 +282,19 @@ def templates(**options: Any) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # takes long to import
 
     usual = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
-    return Environment(loader=FunctionLoader(template_text), undefined=StrictUndefined, **usual | options)
+    made = Environment(loader=FunctionLoader(template_text), undefined=StrictUndefined, **usual | options)
+    made.filters["parts"] = partial(_in_parts, made.filters["escape"])
+    return made
+
+
+_LONG_WORD = regex(r"[^\s<>&]{16,}")
+_PART = regex(r"(?<=[\w\])])([/@_=-]+(?=\w)|[.:/]+(?=[A-Za-z]))")  # versions and places stay whole
+
+
+def _in_parts(escape: Callable[[object], Markup], text: object) -> Markup:
+    """Return a text for a page on which a line may end between the parts of a long name, and not within one."""
+    escaped = escape(text)
+    return type(escaped)(_LONG_WORD.sub(lambda word: _PART.sub(r"\1<wbr>", word[0]), str(escaped)))
 
 
 def page_parts(style: str, script: str) -> dict[str, Markup]:
