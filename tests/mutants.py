@@ -8,8 +8,9 @@
 Each change is made alone: an operator, a constant, a condition, a statement that is left out, two arguments that change
 places; of each kind about as many. The tests are collected once. For each change a copy of this process (a fork) gives
 the changed function its new code and runs the fast tests until one fails: those of its package first, then those of
-`FIRST`, then all. The test that failed runs once more without the change, and has to pass. A change that no test
-notices survives. Not every survivor is a hole in the tests: some changes mean the same as what was there.
+`FIRST`, then all. The test that failed runs once more without the change, and does not count if it fails again.
+A change that no test notices survives. Not every survivor is a hole in the tests: some changes mean the same as
+what was there.
 """
 
 from __future__ import annotations
@@ -157,35 +158,46 @@ class Mutants:
     def __init__(self, chosen: dict[int, Mutant], jobs: int, *, first_only: bool) -> None:
         self.chosen, self.jobs, self.first_only = chosen, jobs, first_only
         self.noticed: dict[int, str] = {}
+        self.failing: set[str] = set()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for mutant in self.chosen.values():
             import_module(mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         running: dict[int, tuple[int, int]] = {}
-        for number, mutant in self.chosen.items():
-            if len(running) == self.jobs:
-                self._wait(running, session.items)
-            reader, writer = os.pipe()
-            if not (process := os.fork()):
-                run_in_copy(mutant, ordered(session.items, mutant, first_only=self.first_only), writer)
-            os.close(writer)
-            running[process] = number, reader
-        while running:
-            self._wait(running, session.items)
+        waiting = list(self.chosen)
+        while waiting or running:
+            while waiting and len(running) < self.jobs:
+                self._start(waiting.pop(0), running, session.items)
+            again = self._wait(running, session.items)
+            waiting[:0] = again
         return True
 
-    def _wait(self, running: dict[int, tuple[int, int]], items: Sequence[pytest.Item]) -> None:
-        """Wait for one of the copies, and print what became of its change."""
+    def _start(self, number: int, running: dict[int, tuple[int, int]], items: Sequence[pytest.Item]) -> None:
+        mutant, (reader, writer) = self.chosen[number], os.pipe()
+        if not (process := os.fork()):
+            sound = [item for item in items if item.nodeid not in self.failing]
+            run_in_copy(mutant, ordered(sound, mutant, first_only=self.first_only), writer)
+        os.close(writer)
+        running[process] = number, reader
+
+    def _wait(self, running: dict[int, tuple[int, int]], items: Sequence[pytest.Item]) -> list[int]:
+        """Wait for one of the copies, and print what became of its change.
+
+        Return the change where the test that failed fails without it, too: it begins again without that test.
+        """
         process, status = os.wait()
         number, reader = running.pop(process)
         with os.fdopen(reader) as stream:
             test = stream.read()
-        self.noticed[number] = test or ("the time that it takes" if os.WIFSIGNALED(status) else "")
         if test and not passes_unchanged(next(item for item in items if item.nodeid == test)):
-            raise AssertionError(f"{test} fails without a change, too")
+            print(f"{test} fails without a change, too", flush=True)
+            self.failing.add(test)
+            return [number]
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
             raise AssertionError(f"there is no function for {self.chosen[number]}")
+        self.noticed[number] = test or ("the time that it takes" if os.WIFSIGNALED(status) else "")
         print(f"{number}. {self.chosen[number]}\n    {self.noticed[number] or 'SURVIVES'}", flush=True)
+        return []
 
 
 def ordered(items: Sequence[pytest.Item], mutant: Mutant, *, first_only: bool) -> list[pytest.Item]:
