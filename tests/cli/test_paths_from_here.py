@@ -32,14 +32,14 @@ def test_each_command_names_files_from_here(here: Path) -> None:
     assert f"from {_PLACE}:7:1" in why
     assert f"({_PLACE}:16:12)" in " ".join(why.split())
     for output in ("text", "markdown", "html"):
-        plan = olmc("plan", "prod", "--from", "before", "-o", output).stdout
+        plan = olmc("plan", "prod", "--from", "before", "-o", output).stdout.replace("<wbr>", "")
         assert f"{_PLACE}:16:12" in plan
         assert "`olmc fix prod --from before`" in " ".join(plan.split()).replace("<code>", "`").replace("</code>", "`")
     olmc("report", "prod", "--output-dir", "site")
-    pages = "".join(page.read_text() for page in (here / "site").rglob("*.html"))
+    pages = "".join(page.read_text().replace("<wbr>", "") for page in (here / "site").rglob("*.html"))
     assert f"<code>{_PLACE}:" in pages
     olmc("report", here / "prod", "--output-dir", "site")
-    pages = "".join(page.read_text() for page in (here / "site").rglob("*.html"))
+    pages = "".join(page.read_text().replace("<wbr>", "") for page in (here / "site").rglob("*.html"))
     assert f"<code>{_PLACE}:" in pages
     assert here.as_posix() not in pages
 

@@ -59,7 +59,8 @@ def workspace(folder: Path, value: str) -> Path:
 
 
 def leaks(text: str) -> list[str]:
-    """The values in a text that it must not have."""
+    """The values in a text that it must not have, also where a page may end a line within one."""
+    text = text.replace("<wbr>", "")
     return [value for value in (OLD, NEW, KEPT) if value in text or encoded(value) in text]
 
 
@@ -133,8 +134,9 @@ def test_a_secret_in_another_object_is_one_as_well(tmp_path: Path) -> None:
     for output in ("text", "json", "html"):
         done = olmc("diff", tmp_path / "old", tmp_path / "new", "--for", "apply", "-o", output)
         assert leaks(done.stdout) == []
-        assert "objectDefinition.stringData.token" in done.stdout
-        assert "objectDefinition.stringData.kept" not in done.stdout
+        shown = done.stdout.replace("<wbr>", "")
+        assert "objectDefinition.stringData.token" in shown
+        assert "objectDefinition.stringData.kept" not in shown
     files = olmc("render", tmp_path / "old", "--for", "apply", "--output-dir", tmp_path / "out")
     assert files.exit_code == 0
     assert modes(tmp_path / "out")["configurationpolicy_harbour_p.yaml"] == 0o600

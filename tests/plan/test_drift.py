@@ -203,7 +203,7 @@ def test_all_formats_show_drift(workspace: Path, output: str) -> None:
     state = Path(__file__).parent / "drift" / "state.yaml"
     shown = CliRunner().invoke(main, ["plan", str(workspace), "--from", str(state), "-o", output]).stdout
     assert "OLM compares the label" in shown
-    assert "tide-controller" in shown
+    assert "tide-controller" in shown.replace("<wbr>", "")
     if output == "json":
         Draft202012Validator(schema("plan")).validate(json.loads(shown))
 
