@@ -117,7 +117,7 @@ def test_paths_that_are_not_there_or_templates_are_no_entries(tmp_path: Path) ->
 
 def test_commands_for_one_workspace_ask_for_one_of_them(tmp_path: Path) -> None:
     write(tmp_path, {**REPOSITORY, "app.yaml": APPLICATION})
-    for command in ("render", "resolve"):
+    for command in ("render", "vendor"):
         done = olmc(command, str(tmp_path))
         assert done.exit_code == 3
         assert "OLMC195" in done.output
