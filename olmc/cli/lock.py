@@ -39,6 +39,7 @@ from olmc.compiler.output.directory import put, rewrite
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.review.check.repository import CompiledCluster, cluster_findings, merged, missing_catalogs
 from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
 from olmc.review.explain.resolution import (
     PinError,
@@ -157,8 +158,10 @@ def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[
             doing(f"resolving {part.cluster.title}")
             made.append(compile(CompileRequest(path, options, given, stage=timings.stage, part=part)))
             timings.compiled(path, made[-1])
-    # A file of several clusters is reported once.
-    tell(dict.fromkeys(each for done in made for each in done.diagnostics), path, least=Severity.FAILURE)
+    # A file of several clusters is reported once, and the way to the content of a catalog is that of `olmc check` here.
+    clusters_made = [CompiledCluster(part, done) for part, done in zip(parts, made, strict=True)]
+    found = (each for one in clusters_made for each in cluster_findings(one, one.compilation.diagnostics))
+    tell(merged((*found, *missing_catalogs(clusters_made))), path, least=Severity.FAILURE)
     tell_idle(ctx, given_of(made))
     if all(done.failed for done in made):
         return BAD_INPUT
