@@ -107,7 +107,8 @@ def test_a_finalizer_of_no_controller_is_named(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "objects.yaml").write_text(text, encoding="utf-8")
     shown = CliRunner().invoke(main, ["plan", str(after), "--from", str(before)]).stdout
-    assert "- Namespace/shop: pruned, and with it 3 ClusterRoles, 1 OperatorGroup, and it stays Terminating\n" in shown
+    along = "and with it 3 ClusterRoles, 1 OperatorGroup, and it stays Terminating while a finalizer holds it"
+    assert f"- Namespace/shop: pruned, {along}\n" in shown
     task = (
         "  ConfigMap/shop/held has the finalizer example.org/hold, and olmc finds no controller for it in the cluster: "
         "it and namespace shop stay in Terminating until the finalizer is removed."

@@ -219,7 +219,7 @@ def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
     for change in applied:
         along = f", and with it {clean(counted(change.along))}" if change.along else ""
         along += ", so it stays as it is" if change.stays else ""
-        along += ", and it stays Terminating" if change.key in dict(change.held) else ""
+        along += ", and it stays Terminating while a finalizer holds it" if change.key in dict(change.held) else ""
         yield f"  {_SIGNS[change.action]} {clean(str(change.key))}: {_WORDS[change.action]}{along}{_delta_text(change)}"
 
 
