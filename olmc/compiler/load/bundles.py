@@ -268,8 +268,10 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         # OLM reads all that is in this folder as files (R-CAT-614).
         subfolder=next((inner.path for inner in manifests.folders), ""),
     )
-    if not bundle.name:
-        report.add(missing_name(CSV_KIND, csv.object["metadata"], csv.source))
+    # Nor can OLM install the last of several CSVs without a name.
+    nameless = next((each for each in (csv, bundle.installed) if not name_of(each.object)), None)
+    if nameless is not None:
+        report.add(missing_name(CSV_KIND, nameless.object["metadata"], nameless.source))
         return None
     _check_owned_crds(bundle, report)
     _check_kinds(bundle, report)

@@ -431,7 +431,10 @@ def without_key(source: Source, keys: Sequence[str | int]) -> Source:
         return with_block(source, keys, [], {})
     place, lines = locate(source, keys, of_key=True), _lines(source)
     values = _values(source.path, source.text)
-    del _parent(values, source, keys)[keys[-1]]
+    parent = _parent(values, source, keys)
+    if keys[-1] not in parent:
+        raise EditError(_explain_hindrance(source, keys), keys)
+    del parent[keys[-1]]
     line, start = lines[place.line - 1], place.column - 1
     for end in (number for number, char in enumerate(line) if number > start and char in ",}"):
         head, tail = line[:start], line[end:]
