@@ -339,6 +339,11 @@ def _span(
     return Span(path, *span_of(known[path], place or Location("")))
 
 
+def written(text: str, fix: EditorFix) -> str:
+    """The text of a file after a fix."""
+    return f"{text[: fix.span.start]}{fix.after}{text[fix.span.end :]}"
+
+
 def fixes_of(finding: EditorFinding, text: str) -> Iterator[EditorFix]:
     """The edits that put a finding right, in the text of its file: the names that were probably meant."""
     cause, (path, start, end) = finding.diagnostic.cause, finding.span

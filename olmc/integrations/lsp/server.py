@@ -41,6 +41,7 @@ from olmc.integrations.lsp.findings import (
     position_at,
     root_of,
     span_of,
+    written,
 )
 from olmc.k8s.diagnostics import Fix, Location, RuleTag, Severity
 from olmc.k8s.lean import regex
@@ -339,9 +340,14 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
         span = Span(path, *(offset_at(lines, position, encoding) for position in here))
         actions = []
         for finding in by_place(done.findings, span):
-            if finding.diagnostic.fix is not None:
-                actions.append(_proven(finding, finding.diagnostic.fix, done, encoding))
-            for number, fix in enumerate(fixes_of(finding, lines.text)):
+            words = list(fixes_of(finding, lines.text))
+            proven = finding.diagnostic.fix
+            # A change that writes another word is offered once.
+            if proven is not None and {change.after for change in proven.changes}.isdisjoint(
+                written(lines.text, fix) for fix in words
+            ):
+                actions.append(_proven(finding, proven, done, encoding))
+            for number, fix in enumerate(words):
                 edit = types.TextEdit(_range(lines, fix.span, encoding), fix.after)
                 actions.append(
                     types.CodeAction(
