@@ -293,7 +293,9 @@ _PART = regex(r"(?<=[\w\])])([/@_=-]+(?=\w)|[.:/]+(?=[A-Za-z]))")  # versions an
 
 def _in_parts(escape: Callable[[object], Markup], text: object) -> Markup:
     """Return a text for a page on which a line may end between the parts of a long name, and not within one."""
-    escaped = escape(text)
+    # The result is markup, which no environment cleans any more.
+    is_text = not hasattr(text, "__html__")
+    escaped = escape("\n".join(clean(line) for line in str(text).split("\n")) if is_text else text)
     return type(escaped)(_LONG_WORD.sub(lambda word: _PART.sub(r"\1<wbr>", word[0]), str(escaped)))
 
 
