@@ -158,3 +158,16 @@ def test_a_plan_lists_the_unknown_operators_that_the_change_touches(
     assert [name for name in ("buoy", "tide") if f"| {name} |" in markdown.replace("`", "")] == rows
     _, data = ran("plan", after, "--from", before)
     assert [row["outcome"] for row in data["operators"]] == ["unknown", "unknown"]
+
+
+def test_an_operator_whose_content_the_change_removes_was_known_before(without_content: Path, tmp_path: Path) -> None:
+    """Its manifests are the same on both sides; the content of its catalog is there on the old side alone."""
+    before = tmp_path / "before"
+    shutil.copytree(without_content, before)
+    fixture = Path(__file__).parents[2] / "fixtures/transitions/subscription-removed/before"
+    for name in ("catalogs", "bundles"):
+        shutil.copytree(fixture / name, before / name)
+    printed = CliRunner().invoke(main, ["plan", str(without_content), "--from", str(before)]).stdout
+    assert "nothing: the manifests are the same" in printed
+    assert "as before" not in printed
+    assert any(line.split()[:3] == ["harbour", "beacon", "1.0.0"] for line in printed.splitlines())

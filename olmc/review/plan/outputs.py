@@ -401,16 +401,18 @@ _CATALOG_KINDS = frozenset({"CatalogSource", "ClusterCatalog"})
 
 
 def _untouched(plan: Plan) -> frozenset[OperatorOutcome]:
-    """The operators that are unknown, and of which nothing changes on which they depend: no catalog, and no object of
-    OLM in their namespace."""
+    """The operators that are unknown on both sides, and of which nothing changes on which they depend: no catalog, and
+    no object of OLM in their namespace."""
     keys = {key for change in plan.applied for key in (change.key, *change.along)}
+    # An operator whose content the new side lacks has a change of its own, and may be installed.
+    keys |= {change.identity for change in plan.difference.changes}
     if any(key.kind in _CATALOG_KINDS for key in keys):
         return frozenset()
     namespaces = {key.namespace for key in keys if key.group == OLM_GROUP}
     extensions = {key.name for key in keys if key.group == OLM_V1_GROUP}
     return frozenset(
         row for row in plan.operators
-        if row.outcome == "unknown" and row.before == row.after
+        if row.outcome == "unknown" and not (row.before or row.after)
         and (row.extension not in extensions if row.extension else row.namespace not in namespaces)
     )  # fmt: skip
 
