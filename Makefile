@@ -79,15 +79,15 @@ lint-style:
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --forked
 
-# Each prints its figures, also after another one that misses a target.
+# Each prints its figures, also after another one that misses a target. Some start olmc in other folders.
 BENCHES := cold render diff graph plan "growth --seconds" "collection --packages 33" catalog
 
 bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need OLMC_SHARED or ../shared)
-	@$(BIN)/python bench/table.py --olmc $(OLMC)
-	@$(BIN)/python bench/fleet_table.py --olmc $(OLMC)
+	@$(BIN)/python bench/table.py --olmc $(CURDIR)/$(OLMC)
+	@$(BIN)/python bench/fleet_table.py --olmc $(CURDIR)/$(OLMC)
 	@missed=; for bench in $(BENCHES); do \
 		set -- $$bench; script=bench/$$1.py; shift; \
-		$(BIN)/python "$$script" "$$@" --olmc $(OLMC) || missed="$$missed $$script"; \
+		$(BIN)/python "$$script" "$$@" --olmc $(CURDIR)/$(OLMC) || missed="$$missed $$script"; \
 	done; \
 	$(BIN)/python bench/resolve.py || missed="$$missed bench/resolve.py"; \
 	[ -z "$$missed" ] || { echo "Targets are missed in$$missed"; exit 1; }
