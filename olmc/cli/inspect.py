@@ -147,7 +147,7 @@ def _answers(ctx: click.Context, opts: WhyOptions, one: Input, part: ClusterPart
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     answers = answers_to(opts.target, scene)
-    found = diagnose(scene_of(done))
+    found = diagnose(scene_of(done, only_operators=True))
     if one.is_plain and part is None and not opts.no_remedies:
         found = with_fixes(one.request(options_of(ctx, fields), EVERYTHING | fixed_of(ctx, fields)), done, found)
     return with_causes(answers, found, settled.cluster)
@@ -273,7 +273,7 @@ def diagnosed_rows(
     made: Compilation, settled: SettledCluster, request: CompileRequest | None = None
 ) -> Sequence[OperatorStatus]:
     """Return the operators of a cluster with their diagnoses; with a request also try changes that cure them."""
-    found = diagnose(scene_of(made))
+    found = diagnose(scene_of(made, only_operators=True))
     if request is not None:
         found = with_fixes(request, made, found)
     return with_diagnoses(operators(settled, made.operators, extension_rows(made)), found)

@@ -195,7 +195,7 @@ def _table(done: Compilation) -> str:
     """What OLM would do with the reasons, "" for nothing."""
     if done.settled is None:
         return ""
-    causes = diagnose(scene_of(done))
+    causes = diagnose(scene_of(done, only_operators=True))
     return as_table(
         (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators), *_of_extensions(done)[1])
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.catalog import Catalog, Channel, ChannelEntry, Package
@@ -99,20 +99,25 @@ def _is(obj: Mapping[str, Any], *kinds: str) -> bool:
 
 def numbers(scene: Scene) -> Iterator[Diagnosis]:
     """Values of olm.maxOpenShiftVersion that YAML reads as another number than what is written."""
-    for package, edit, finding in numbers_without_quotes(scene.workspace):
+    for package, edit, finding in numbers_without_quotes(scene.workspace, _packages_that_count(scene)):
         candidate = RemedyCandidate(f"Write {MAXIMUM} in quotes in {edit.source.path}", (edit,))
         yield Diagnosis(finding, _rows(scene, package), "", (candidate,))
 
 
-def numbers_without_quotes(workspace: Workspace) -> Iterator[tuple[str, FieldEdit, Diagnostic]]:
-    """The findings about such values in bundles and catalogs, each with its package and the edit of it."""
+def numbers_without_quotes(
+    workspace: Workspace, wanted: Collection[str] | None = None
+) -> Iterator[tuple[str, FieldEdit, Diagnostic]]:
+    """The findings about such values in bundles and catalogs, each with its package and the edit of it.
+
+    `wanted` has the packages whose entries of catalogs count, None for all.
+    """
     for name, bundle in sorted(workspace.bundles.items()):
         source = bundle.properties_source
         for index, prop in enumerate(value_of(source)["properties"]) if source is not None else ():
             if mapping(prop).get("type") == MAXIMUM and source is not None:
                 yield from _number(name, bundle.package, Place(source, ("properties", index, "value")), prop["value"])
     for catalog in workspace.catalogs.values():
-        for package in catalog.packages.values():
+        for package in packages_of(catalog._replace(documents={}), wanted).values():
             for listed in package.bundles.values():
                 for index, each in enumerate(listed.properties):
                     if each.type == MAXIMUM and listed.location is not None:
@@ -139,14 +144,17 @@ def missing_replaced(scene: Scene) -> Iterator[Diagnosis]:
     """Versions in folders of bundles, and entries of channels, that replace themselves or what does not exist, where
     that leaves another version without an upgrade."""
     yield from _of_folders(scene)
+    counting = _packages_that_count(scene)
     for catalog in scene.workspace.catalogs.values():
-        for package in packages_of(catalog).values():
+        for package in packages_of(catalog, counting).values():
             for channel in package.channels.values():
                 yield from _of_channel(scene, package, channel)
 
 
 def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     csvs = [Csv(bundle.csv.object, bundle.csv.source) for _, bundle in sorted(scene.workspace.bundles.items())]
+    if not csvs:
+        return
     packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
     listed = _listed_names(scene)
     of_package = defaultdict[str, list[Csv]](list)
@@ -192,9 +200,18 @@ def _replaces_itself(
     return Diagnosis(finding, rows, "", edits)
 
 
-def packages_of(catalog: Catalog) -> Mapping[str, Package]:
-    """The packages of a catalog; of one that can't be served, as its documents have them."""
-    return {**catalog.documents, **catalog.packages}
+def packages_of(catalog: Catalog, counting: Collection[str] | None = None) -> Mapping[str, Package]:
+    """The packages of a catalog that count, all for None; of one that can't be served, as its documents have them."""
+    names = dict.fromkeys((*catalog.documents, *catalog.packages))
+    return {
+        name: catalog.packages[name] if name in catalog.packages else catalog.documents[name]
+        for name in names if counting is None or name in counting
+    }  # fmt: skip
+
+
+def _packages_that_count(scene: Scene) -> Collection[str] | None:
+    """The packages of catalogs that count in a scene, None for all: each of hundreds is decoded to be looked at."""
+    return {each.package for each in scene.cluster.subscriptions.values()} if scene.only_operators else None
 
 
 def _listed_names(scene: Scene) -> frozenset[str]:

@@ -134,6 +134,7 @@ class Scene(NamedTuple):
     """What is diagnosed: a compilation, as far as causes are looked for in it.
 
     `state` is the cluster before, None where the compilation begins with none; `reported` are the compiler's findings.
+    With `only_operators`, of a catalog only the packages count that Subscriptions name: no other one has an operator.
     """
 
     settled: SettledCluster
@@ -142,6 +143,7 @@ class Scene(NamedTuple):
     options: Options
     extensions: tuple[ExtensionOutcome, ...] = ()
     reported: tuple[Diagnostic, ...] = ()
+    only_operators: bool = False
 
     @property
     def cluster(self) -> Cluster:

@@ -23,11 +23,13 @@ CURE = "`olmc fix` cures it"
 """How hints introduce a change that is proven."""
 
 
-def scene_of(done: Compilation) -> Scene | None:
-    """The scene of a compilation, None for one that failed or is of a bundle by itself."""
+def scene_of(done: Compilation, *, only_operators: bool = False) -> Scene | None:
+    """The scene of a compilation, None for one that failed or is of a bundle by itself; see `Scene`."""
     if done.settled is None or done.workspace is None:
         return None
-    return Scene(done.settled, done.workspace, done.objects, done.options, done.extensions, done.diagnostics)
+    return Scene(
+        done.settled, done.workspace, done.objects, done.options, done.extensions, done.diagnostics, only_operators
+    )
 
 
 def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[Diagnosis, ...]:

@@ -398,6 +398,8 @@ def _kept_content(old: Side, new: Side) -> Iterator[DiffChange]:
     """The catalogs with another image whose content in the workspace is the same; content that was vendored is that of
     the image."""
     was, now = (_served_by_key(side) for side in (old, new))
+    if not was.keys() & now.keys():
+        return
     images = [{object_key(obj): catalog_image(obj) for obj in side.objects} for side in (old, new)]
     for known in sorted(was.keys() & now.keys()):
         before, after = (each.get(known, "") for each in images)
@@ -637,11 +639,11 @@ def unfolded(side: Side) -> tuple[list[KubernetesObject], dict[ObjectKey, Folded
 
     A ClusterObjectSet that no ClusterExtension has is compared with the objects in it, which OLM makes.
     """
-    owners, there = extensions(side.objects), {object_key(obj) for obj in side.objects}
+    keyed = [(object_key(obj), obj) for obj in side.objects]
+    owners, there = extensions(side.objects), {known for known, _ in keyed}
     kept: list[KubernetesObject] = []
     folded: dict[ObjectKey, Folded] = {}
-    for obj in side.objects:
-        known = object_key(obj)
+    for known, obj in keyed:
         noise = _folded_kind(obj, there, () if known in side.manifests else owners)
         if noise:
             folded[known] = noise, obj

@@ -307,7 +307,7 @@ def _not_unpacked(objects: Iterable[KubernetesObject]) -> frozenset[NamespacedNa
     return frozenset(
         NamespacedName(object_key(obj).namespace, text(spec_of(obj).get("name")))
         for obj in objects
-        if (obj.get("kind"), object_key(obj).group) == ("Subscription", OLM_GROUP)
+        if obj.get("kind") == "Subscription" and object_key(obj).group == OLM_GROUP
         for condition in mappings(status_of(obj).get("conditions"))
         if condition.get("type") == "BundleUnpackFailed" and condition.get("status") == "True"
     )

@@ -205,10 +205,12 @@ def _is_of_a_group(rendered: Rendered) -> bool:
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> KubernetesObject:
     """A role, or one for the condition of a CSV with the package in the place of the CSV."""
+    if obj.get("kind") != "Role":
+        return obj
     known = object_key(obj)
     owner = owners.get(NamespacedName(known.namespace, known.name))
     # The Role for a CSV's OperatorCondition names that CSV, which every upgrade would change.
-    if owner is None or known.kind != "Role":
+    if owner is None:
         return obj
     own = {owner.name: owner.package}
     names = ([own.get(name, name) for name in texts(rule.get("resourceNames"))] for rule in mappings(obj.get("rules")))

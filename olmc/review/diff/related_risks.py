@@ -213,7 +213,7 @@ def _embedded(obj: KubernetesObject) -> list[KubernetesObject]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            if is_object(value) and isinstance(value.get("metadata"), dict):
+            if isinstance(value.get("metadata"), dict) and is_object(value):  # few mappings have metadata
                 found.append(value)
             else:
                 waiting += value.values()
