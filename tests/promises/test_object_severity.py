@@ -38,6 +38,8 @@ def objects(one: Any) -> list[Any]:
 @pytest.mark.parametrize("case", _VARIANTS)
 def test_power_by_an_object_is_a_risk(case: dict[str, Any]) -> None:
     assert graved(objects(case["old"]), objects(case["new"]))
+    if "harmless" in case:
+        assert graved(objects(case["old"]), objects(case["harmless"])) == []
 
 
 def test_every_kind_has_three_variants() -> None:

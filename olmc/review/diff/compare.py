@@ -124,6 +124,7 @@ from olmc.review.diff.workloads import (
     account_changes_within,
     account_of,
     accounts_of_tokens,
+    accounts_within,
     catalog_image_path,
     dangers_of,
     image_changes,
@@ -379,7 +380,7 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
     _right_changes,
     lambda sides: _format_changes(sides.pairs) if sides.formats else (),
     lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
-    lambda sides: embedded_changes(sides.pairs, _risks_among),
+    lambda sides: embedded_changes(sides.pairs, (*sides.old.objects, *sides.new.objects), _risks_among),
     lambda sides: () if sides.as_written else _variable_changes(sides),
     lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
     lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
@@ -660,7 +661,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.old is None and applies_others(known):
         yield kinds.applier_added(known)
         return
-    yield _added(known, pair.new) if pair.new is not None else _removed(known)
+    yield _added(known, pair.new, owners) if pair.new is not None else _removed(known)
     yield from image_changes(pair) if catalog_image_path(known) else ()
     yield from _members(pair, owners)
 
@@ -690,9 +691,17 @@ def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield kinds.members_added(pair.identity, members, owners.rights().gained(_NOBODY, group))
 
 
-def _added(known: ObjectKey, new: KubernetesObject) -> DiffChange:
-    why = explained(risks_of_added(known, new))
+def _added(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> DiffChange:
+    why = (*explained(risks_of_added(known, new)), *_rights_of_accounts(known, new, owners))
     return kinds.risky_object_added(known, why) if why else kinds.object_added(known)
+
+
+def _rights_of_accounts(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> Iterator[str]:
+    """Report the rights of ServiceAccounts under which an object of another kind than a workload runs something."""
+    for account in () if known.group == OLM_GROUP or not known.namespace else accounts_within(new):
+        had = owners.rights().held(subject_of_account(known.namespace, account), Level.HIGH)
+        if had:
+            yield f"it runs as ServiceAccount {account}, which already had rights: {', '.join(had)}"
 
 
 def _values(obj: KubernetesObject | None) -> list[Any]:

@@ -197,11 +197,15 @@ _RELEASE = (
 _CHART = ("chart", "version", "sourceRef", "valuesFiles", "valuesFile", "ignoreMissingValuesFiles")
 
 _ANY = ("*",)
+_NAME = ("metadata", "name")
 _SYNC = ("sourceType", "git", "oci", "helm", "override")
 _PROFILE = (
     "clusterSelector", "clusterRefs", "helmCharts", "policyRefs", "kustomizationRefs", "patches",
     "templateResourceRefs",
 )  # fmt: skip
+
+RESOURCE_SET = "addons.cluster.x-k8s.io/resource-set"
+"""The type of Secrets with objects that Cluster API applies."""
 
 _DECIDING: Mapping[tuple[str, str], Sequence[str]] = {
     (_ARGO, "Application"): ("source", "sources", "sourceHydrator", "destination"),
@@ -266,6 +270,8 @@ def decides_result(identity: ObjectKey, path: Sequence[Any]) -> bool:
     fields = _DECIDING.get((identity.group, identity.kind))
     if fields is None or len(path) < 1 or path[0] != "spec":
         return False
+    if identity.kind == "ApplicationSet" and path[1:2] == ("template",) and len(path) > 2:
+        return decides_result(identity._replace(kind="Application"), path[2:]) or path[2:] == _NAME
     return len(path) == 1 or fields is _ANY or path[1] in fields
 
 
@@ -280,6 +286,30 @@ def value_sources(objects: Iterable[KubernetesObject]) -> Mapping[ObjectKey, str
     for obj in objects:
         found |= dict.fromkeys(_values_of(obj), "Argo CD" if obj.get("kind") == "ApplicationSet" else "Flux")
     return found
+
+
+def manifest_sources(objects: Iterable[KubernetesObject]) -> frozenset[ObjectKey]:
+    """The ConfigMaps and Secrets with objects that a tool applies."""
+    return frozenset(known for obj in objects for known in _manifests_of(obj))
+
+
+_REFERENCES = {
+    ("addons.cluster.x-k8s.io", "ClusterResourceSet"): "resources",
+    ("config.projectsveltos.io", "ClusterProfile"): "policyRefs",
+    ("config.projectsveltos.io", "Profile"): "policyRefs",
+    ("hypershift.openshift.io", "NodePool"): "config",
+}
+
+
+def _manifests_of(obj: KubernetesObject) -> Iterator[ObjectKey]:
+    field = _REFERENCES.get((as_text(obj.get("apiVersion")).partition("/")[0], as_text(obj.get("kind"))))
+    if field is not None:
+        own = object_key(obj).namespace
+        for entry in mappings(spec_of(obj).get(field)):
+            kind, namespace = as_text(entry.get("kind")) or "ConfigMap", as_text(entry.get("namespace")) or own
+            yield ObjectKey("", kind, namespace, as_text(entry.get("name")))
+    elif obj.get("kind") == "Secret" and obj.get("type") == RESOURCE_SET:
+        yield object_key(obj)
 
 
 def _plugin_maps(generators: Any) -> Iterator[Mapping[str, Any]]:

@@ -315,6 +315,13 @@ _OTHER_BACKENDS = FieldTest(
 _MORE_BACKENDS = FieldTest(lambda old, new: bool(_services(new) - _services(old)))
 _LEADS_AWAY = FieldTest(lambda old, new: bool(_addresses(new) - _addresses(old)), True)
 _NAMES_OTHERS = FieldTest(lambda old, new: bool(_urls(new) - _urls(old)), True)
+_ALLOWS_MORE = FieldTest(lambda old, new: _allows_more(old, new), True)
+_FETCHES_OTHER = FieldTest(lambda old, new: _fetches_other(old, new))
+_ACCEPTS_MORE = FieldTest(lambda old, new: bool(_proofs(old) - _proofs(new)))
+_MORE_FUNCTIONS = FieldTest(lambda old, new: _is_set(old) and bool(_functions(new) - _functions(old)))
+_MORE_SECRETS = FieldTest(lambda old, new: bool(_secrets_read(new) - _secrets_read(old)), True)
+_ANY_TEMPLATE = FieldTest(lambda old, new: bool(_other_templates(new) - _other_templates(old)), True)
+_EXPRESSION = FieldTest(lambda old, new: "${" in text(new) and new != old, True)
 _NEVER = FieldTest(turns("Never").holds)
 _UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
 _PODS = "the pod may do more than before"
@@ -323,6 +330,8 @@ _NODES = "it configures the nodes, as root"
 _WHO = "it decides who people are"
 _CLEAR = "connections may be plain"
 _MIRROR = "images come from another place"
+_FILLED_IN = "users of it fill in a field that gives power"
+_OTHER_CODE = "its code may get other rights"
 _MADE = "other objects come of it, which olmc does not follow"
 _UNCHECKED = "a check is removed or weaker"
 _OPEN = "it lets more traffic through"
@@ -330,6 +339,9 @@ _OUTSIDE = "it is reachable from outside of the cluster"
 _ELSEWHERE = "requests go somewhere else"
 _SOURCE = "the applied content comes from another source"
 _LIMIT = "a limit is removed"
+_RUNS = "it runs other code"
+_WORKS = "pods may get other rights"
+_TEKTON = "tekton-pipelines/config-defaults openshift-pipelines/config-defaults"
 _PROJECT = "its applications may do more"
 _MESH_LEFT = "its traffic leaves the service mesh and the checks there"
 _NAMES = "names lead somewhere else"
@@ -534,10 +546,27 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
             "users of it fill in a field that gives power")
       for place in ("spec resources *", "spec patchSets *", "spec pipeline * input resources *",
                     "spec pipeline * input patchSets *")),
+    _risk("apiextensions.crossplane.io/Composition", "spec pipeline", _MORE_FUNCTIONS, _MADE),
+    _risk("apiextensions.crossplane.io/Composition", "spec pipeline * input fileSystem dirPath", CHANGES, _MADE),
+    _risk("apiextensions.crossplane.io/Composition", "spec pipeline * credentials * secretRef", _OTHER,
+          "a function gets another Secret"),
+    _risk("apiextensions.crossplane.io/Composition", "spec pipeline * requirements", _MORE_SECRETS,
+          "a function gets another Secret"),
+    *_risks("*crossplane.io/* *upbound.io/*", "providerConfigRef", CHANGES, "it works with other rights", "spec"),
+    _risk("pkg.crossplane.io/DeploymentRuntimeConfig", "spec serviceAccountTemplate metadata name", CHANGES,
+          _OTHER_CODE),
+    _risk("pkg.crossplane.io/DeploymentRuntimeConfig", "spec deploymentTemplate spec template spec serviceAccountName",
+          CHANGES, _OTHER_CODE),
+    _risk("pkg.crossplane.io/ImageConfig", "spec rewriteImage prefix", COMES, _MIRROR),
+    _risk("pkg.crossplane.io/ImageConfig", "spec verification", GOES, _UNCHECKED),
+    _risk("pkg.crossplane.io/ImageConfig", "spec verification", _BOTH_DIFFER, _ANY_CHANGE),
+    *_risks("kro.run/ResourceGraphDefinition", "privileged allowPrivilegeEscalation", _EXPRESSION, _FILLED_IN,
+            "** securityContext"),
+    *_risks("kro.run/ResourceGraphDefinition", "hostNetwork hostPID hostIPC", _EXPRESSION, _FILLED_IN, "**"),
+    *_risks("kro.run/ResourceGraphDefinition", "apiVersion kind", _EXPRESSION, _FILLED_IN, "spec resources * template"),
     _risk("core.oam.dev/*Definition", "spec schematic", DIFFERS, _MADE),
     _risk("metacontroller.k8s.io/*", "spec hooks", DIFFERS, "its objects come from another service"),
-    *_risks("pkg.crossplane.io/*", "runtimeConfigRef controllerConfigRef", _OTHER, "its code may get other rights",
-            "spec"),
+    *_risks("pkg.crossplane.io/*", "runtimeConfigRef controllerConfigRef", _OTHER, _OTHER_CODE, "spec"),
     # Secrets
     _risk("external-secrets.io/SecretStore external-secrets.io/ClusterSecretStore", "spec provider", _OTHER, _SECRETS),
     _risk("external-secrets.io/ClusterSecretStore", "spec conditions", WIDENS, "other namespaces may use it"),
@@ -551,6 +580,10 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           CHANGES, _SECRETS),
     _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** dataFrom", _FINDS,
           "it fetches all Secrets that a pattern finds"),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret", "** target manifest", COMES,
+          _MADE),
+    _risk("external-secrets.io/ExternalSecret external-secrets.io/ClusterExternalSecret",
+          "** target template templateFrom", _ANY_TEMPLATE, "olmc does not follow a template of its metadata"),
     _risk("external-secrets.io/ClusterExternalSecret", "spec namespaces", _GETS, _COPIED),
     *_risks("external-secrets.io/ClusterExternalSecret", "namespaceSelector namespaceSelectors", CHANGES, _COPIED,
             "spec"),
@@ -609,6 +642,24 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("mutations.gatekeeper.sh/* policies.kyverno.io/Mutating* policies.kyverno.io/Generating*", "spec", COMES,
           "it changes objects of others"),
     _risk("*kyverno.io/*PolicyException config.gatekeeper.sh/Config", "spec", COMES, _UNCHECKED),
+    *_risks("kyverno.io/*CleanupPolicy policies.kyverno.io/*DeletingPolicy",
+            "match matchConstraints matchConditions conditions exclude variables", COMES, "it deletes objects", "spec"),
+    _risk("kyverno.io/GlobalContextEntry", "spec apiCall service url", _OTHER_HOST, _ELSEWHERE),
+    _risk("kyverno.io/GlobalContextEntry", "spec apiCall service caBundle", CHANGES, _CA),
+    _risk("externaldata.gatekeeper.sh/Provider", "spec url", _OTHER_HOST, _ELSEWHERE),
+    _risk("externaldata.gatekeeper.sh/Provider", "spec caBundle", CHANGES, _CA),
+    _risk("externaldata.gatekeeper.sh/Provider", "spec insecureTLSSkipVerify", turns(True), _IMPERSONATED),
+    _risk("expansion.gatekeeper.sh/ExpansionTemplate policies.kubewarden.io/*", "", REMOVED, _UNCHECKED),
+    _risk("expansion.gatekeeper.sh/ExpansionTemplate", "spec", DIFFERS, _ANY_CHANGE),
+    _risk("policies.kubewarden.io/*", "spec mode", weakens(("protect", ABSENT), "monitor"), _UNCHECKED),
+    _risk("policies.kubewarden.io/*", "spec mutating", turns(True), "it changes objects of others"),
+    _risk("policies.kubewarden.io/*", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
+    _risk("policies.kubewarden.io/*", "spec rules", SHRINKS, _UNCHECKED),
+    *_risks("policies.kubewarden.io/*", "settings expression policies namespaceSelector objectSelector matchConditions "
+            "contextAwareResources", _OTHER, _ANY_CHANGE, "spec"),
+    _risk("policies.kubewarden.io/*", "** module", _OTHER_HOST, "the policy comes from another registry"),
+    _risk("/ConfigMap", "", REMOVED, _UNCHECKED, "opa/*"),
+    _risk("/ConfigMap", "data *", CHANGES, _ANY_CHANGE, "opa/*"),
     _risk(_CHECKERS, "", REMOVED, _UNCHECKED),
     _risk(_CHECKERS, "spec", _CHECKS_OTHERS, _ANY_CHANGE),
     _risk("kyverno.io/*", "spec validationFailureAction", _NO_LONGER_ENFORCES, _UNCHECKED),
@@ -697,6 +748,13 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("helm.openshift.io/*HelmChartRepository", "spec connectionConfig url", _OTHER, _SOURCE),
     _risk("build.openshift.io/BuildConfig", "** uri", CHANGES, "it builds something else"),
     _risk("build.openshift.io/BuildConfig", "** exposeDockerSocket", turns(True), _PODS),
+    *_risks("tekton.dev/* triggers.tekton.dev/*", "pipelineRef taskRef ref", _FETCHES_OTHER, _RUNS, "**"),
+    *_risks("tekton.dev/*", "bundle", IMAGE, _RUNS, "** pipelineRef"),
+    *_risks("tekton.dev/*", "bundle", IMAGE, _RUNS, "** taskRef"),
+    _risk("triggers.tekton.dev/*", "** interceptors", _ACCEPTS_MORE, "requests are checked less"),
+    _risk("/ConfigMap", "data *default-service-account", COMES._replace(of_new=False), _WORKS, _TEKTON),
+    _risk("/ConfigMap", "data default-*pod-template", COMES._replace(of_new=False), _WORKS, _TEKTON),
+    _risk("operator.tekton.dev/*", "** default-service-account", COMES._replace(of_new=False), _WORKS),
     # Networks
     _risk("networking.k8s.io/NetworkPolicy", "", REMOVED, _OPEN),
     _risk("networking.k8s.io/NetworkPolicy", "spec", _LETS_THROUGH, _OPEN),
@@ -811,6 +869,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(_ARGO, "** repoURL", DIFFERS, _SOURCE),
     *_risks(_ARGO, "project server namespace name", CHANGES, "it is applied somewhere else", "spec destination"),
     _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
+    _risk("argoproj.io/ApplicationSet", "** template spec project", CHANGES, "another project may allow more"),
     _risk(_ARGO, "** targetRevision", _UNPINNED,
           _MOVES),
     *_risks(_ARGO, "ignoreDifferences ignoreApplicationDifferences", _GETS, _DRIFT, "**"),
@@ -820,8 +879,10 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(_ARGO, "** automated selfHeal", leaves(True), _DRIFT),
     _risk("argoproj.io/ApplicationSet", "spec syncPolicy applicationsSync", weakens(("sync", ABSENT)), _DRIFT),
     _risk("argoproj.io/ApplicationSet", "spec syncPolicy preserveResourcesOnDeletion", _SET_ON, _STAYS),
-    *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
-            "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
+    *_risks("argoproj.io/AppProject", "clusterResourceWhitelist namespaceResourceWhitelist sourceNamespaces "
+            "destinationServiceAccounts", GROWS, _PROJECT, "spec"),
+    *_risks("argoproj.io/AppProject", "sourceRepos destinations", _ALLOWS_MORE, _PROJECT, "spec"),
+    *_risks("argoproj.io/AppProject", "groups policies jwtTokens", _ALLOWS_MORE, _PROJECT, "spec roles *"),
     _risk("argoproj.io/AppProject", "spec permitOnlyProjectScopedClusters", leaves(True), _PROJECT),
     *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
     *_risks("argoproj.io/AppProject", "clusterResourceBlacklist namespaceResourceBlacklist syncWindows signatureKeys",
@@ -911,6 +972,62 @@ def _urls(config: Any) -> frozenset[str]:
         elif isinstance(value, list):
             waiting += value
     return frozenset(found - {""})
+
+
+def _allows_more(old: Any, new: Any) -> bool:
+    """Tell whether a list allows more: an entry that allows comes, or one that forbids goes."""
+    was, now = ({_frozen(item): item for item in (value if isinstance(value, list) else ())} for value in (old, new))
+    come = any(not _forbids(now[entry]) for entry in now.keys() - was.keys())
+    return come or any(_forbids(was[entry]) for entry in was.keys() - now.keys())
+
+
+def _forbids(entry: Any) -> bool:
+    """Tell whether an entry of an AppProject forbids: it begins with `!`, or is a policy that denies."""
+    if isinstance(entry, Mapping):
+        return any(text(entry.get(field)).startswith("!") for field in ("server", "name", "namespace"))
+    return text(entry).startswith("!") or text(entry).replace(" ", "").endswith(",deny")
+
+
+_PLACES = frozenset("url repo org serverURL pathInRepo namespace catalog type scmType kind name task".split())
+
+
+def _fetches_other(old: Any, new: Any) -> bool:
+    """Tell whether a reference of Tekton has a resolver fetch from another place, or a less certain revision."""
+    was, now = mapping(old if old is not ABSENT else {}), mapping(new if new is not ABSENT else {})
+    if not (was and now.get("resolver")):
+        return False
+    before, after = ({text(item.get("name")): item.get("value") for item in mappings(side.get("params"))}
+                     for side in (was, now))  # fmt: skip
+    if was.get("resolver") != now["resolver"] or any(before.get(name) != after.get(name) for name in _PLACES):
+        return True
+    bundles, revisions = ([text(side.get(name)) for side in (before, after)] for name in ("bundle", "revision"))
+    return _is_other_image(*bundles) or (_is_pinned(revisions[0]) and not _is_pinned(revisions[1]))
+
+
+def _proofs(interceptors: Any) -> frozenset[str]:
+    """List how a trigger checks requests: secrets, filters and what else may refuse one."""
+    found = set()
+    for item in mappings(interceptors):
+        given = {text(each.get("name")): each.get("value") for each in mappings(item.get("params"))}
+        checks = {name: value for name, value in given.items() if name != "overlays"}
+        found.add(_frozen([item.get("ref"), item.get("webhook"), checks]))
+    return frozenset(found)
+
+
+def _functions(pipeline: Any) -> frozenset[str]:
+    return frozenset(text(mapping(step.get("functionRef")).get("name")) for step in mappings(pipeline))
+
+
+def _secrets_read(requirements: Any) -> frozenset[str]:
+    """List the Secrets that a function of Crossplane asks for."""
+    given = mapping(requirements if requirements is not ABSENT else {})
+    asked = (each for field in ("requiredResources", "extraResources") for each in mappings(given.get(field)))
+    return frozenset(_frozen(each) for each in asked if each.get("kind") == "Secret")
+
+
+def _other_templates(sources: Any) -> frozenset[str]:
+    """List the templates of an ExternalSecret that write something other than its data."""
+    return frozenset(_frozen(each) for each in mappings(sources) if each.get("target") not in (None, "", "Data"))
 
 
 def _read_keys(data: Any) -> dict[str, str]:

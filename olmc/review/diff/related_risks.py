@@ -17,6 +17,7 @@ from olmc.k8s.objects import (
     RBAC,
     KubernetesObject,
     ObjectKey,
+    gvk_of,
     labels_of,
     mapping,
     mappings,
@@ -31,7 +32,9 @@ from olmc.k8s.yaml.scalars import resolve
 from olmc.review.diff.crd_kinds import ABSENT, WORKLOADS, DiffChange, plain
 from olmc.review.diff.matching import Pair, with_template
 from olmc.review.diff.object_kinds import (
+    RESOURCE_SET,
     embedded_risk,
+    manifest_sources,
     risky_field_changed,
     risky_object_added,
     unknown_variable,
@@ -87,16 +90,26 @@ Compare = Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Ite
 """Lists the changes of objects by themselves that are risks or break something."""
 
 
-def embedded_changes(pairs: Iterable[Pair], compare: Compare) -> Iterator[DiffChange]:
+def embedded_changes(
+    pairs: Iterable[Pair], objects: Iterable[KubernetesObject], compare: Compare
+) -> Iterator[DiffChange]:
     """Report the risks of objects that others have in them, for a tool to apply: templates, works for other clusters.
 
-    `compare` lists the risks of objects. Objects of OLM and policies are compared by what comes of them.
+    `objects` are those of both sides, which name ConfigMaps with manifests, and `compare` lists the risks of objects.
+    Objects of OLM and policies are compared by what comes of them.
     """
-    for pair in pairs:
-        if pair.new is None or pair.old is pair.new or pair.identity.group in _COMPILED:
-            continue
-        now = _embedded(pair.new)
-        for change in compare(_embedded(pair.old or {}), now) if now else ():
+    changing = [
+        pair for pair in pairs
+        if pair.new is not None and pair.old is not pair.new and pair.identity.group not in _COMPILED
+    ]  # fmt: skip
+    has_maps = any(pair.identity.kind in ("ConfigMap", "Secret") for pair in changing)
+    applied = manifest_sources(objects) if has_maps else frozenset()
+    for pair in changing:
+        if pair.identity.kind == "Secret" and pair.identity in applied and _values(pair.old) != _values(pair.new):
+            why = "a tool applies the objects in it, which olmc does not show"
+            yield risky_field_changed(pair.identity, "data", ABSENT, "***", (why,))
+        was, now = (_embedded(obj or {}, is_applied=pair.identity in applied) for obj in (pair.old, pair.new))
+        for change in compare(was, now) if now else ():
             yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
 
 
@@ -206,10 +219,14 @@ def _variables(role: KubernetesObject) -> set[str]:
     return found
 
 
-def _embedded(obj: KubernetesObject) -> list[KubernetesObject]:
-    """List the objects in an object, without those that are in them."""
+def _embedded(obj: KubernetesObject, *, is_applied: bool) -> list[KubernetesObject]:
+    """List the objects in an object, without those that are in them; `is_applied`: a tool applies its texts."""
+    if gvk_of(obj).group == "kro.run":
+        obj = _with_schema_defaults(obj)
     found: list[KubernetesObject] = []
-    waiting: list[Any] = list(obj.values())
+    waiting: list[Any] = [*obj.values(), *_made_secrets(obj)]
+    if is_applied:
+        waiting += (each for value in mapping(obj.get("data")).values() for each in _written(value))
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -228,6 +245,86 @@ def _written(manifest: Any) -> list[Any]:
     if not isinstance(manifest, str):
         return []
     return [document.value for document in read("", manifest, Report())]
+
+
+def _values(secret: KubernetesObject | None) -> list[Any]:
+    return [mapping(secret or {}).get(field) or {} for field in ("data", "stringData")]
+
+
+_SECRET_TEMPLATES = {
+    ("external-secrets.io", "ExternalSecret"): ("spec", "target", "template"),
+    ("external-secrets.io", "ClusterExternalSecret"): ("spec", "externalSecretSpec", "target", "template"),
+    ("bitnami.com", "SealedSecret"): ("spec", "template"),
+    ("cert-manager.io", "Certificate"): ("spec", "secretTemplate"),
+}
+
+
+def _made_secrets(obj: KubernetesObject) -> list[Any]:
+    """List the Secret that a controller makes of a template, without its values, and the manifests in its texts."""
+    known = gvk_of(obj)
+    if known.group == "secrets.hashicorp.com":
+        template = metadata = mapping(spec_of(obj).get("destination"))
+    elif (known.group, known.kind) in _SECRET_TEMPLATES:
+        template = obj
+        for step in _SECRET_TEMPLATES[known.group, known.kind]:
+            template = mapping(template.get(step))
+        metadata = mapping(template.get("metadata")) if "metadata" in template else template
+    else:
+        return []
+    if not template:
+        return []
+    kept = {field: mapping(metadata.get(field)) for field in ("labels", "annotations")}
+    # A name of its own: the type of a Secret never changes, but that of a template may.
+    name = f"{object_key(obj).name} {text(template.get('type'))}".strip()
+    made = {
+        "apiVersion": "v1", "kind": "Secret", "type": template.get("type"),
+        "metadata": {"name": name, "namespace": object_key(obj).namespace, **kept},
+    }  # fmt: skip
+    texts_of = mapping(template.get("data")).values() if template.get("type") == RESOURCE_SET else ()
+    return [made, *(each for value in texts_of for each in _written(value))]
+
+
+_DEFAULT = regex(r"""\bdefault=(?:"([^"]*)"|'([^']*)'|([^\s|]+))""")
+_FIELD = regex(r"\$\{\s*schema\.spec\.([\w.]+)\s*\}")
+_LITERAL = regex(r"""\$\{\s*(?:"([^"]*)"|'([^']*)'|(true|false|[0-9]+))\s*\}""")
+
+
+def _with_schema_defaults(obj: KubernetesObject) -> KubernetesObject:
+    """Fill the defaults of the schema of a ResourceGraphDefinition into its templates, as kro does for an instance."""
+    schema = mapping(spec_of(obj).get("schema"))
+    types = mapping(schema.get("types"))
+    defaults: dict[str, Any] = {}
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), schema.get("spec"))]
+    while waiting:
+        path, given = waiting.pop()
+        if isinstance(given, str) and given in types:
+            given = types[given]
+        if isinstance(given, dict) and len(path) < _DEEPEST:
+            waiting += (((*path, str(key)), below) for key, below in given.items())
+        elif isinstance(given, str) and (match := _DEFAULT.search(given)) is not None:
+            quoted = next((each for each in match.groups()[:2] if each is not None), None)
+            is_text = given.lstrip().startswith("string")
+            value = quoted if quoted is not None else match[3]
+            defaults[".".join(path)] = value if is_text else resolve(value)
+    return {**obj, "spec": {**spec_of(obj), "resources": _with_values(spec_of(obj).get("resources"), defaults)}}
+
+
+def _with_values(value: Any, defaults: Mapping[str, Any]) -> Any:
+    """Put defaults and literals in the place of the expressions that consist of nothing else."""
+    if isinstance(value, dict):
+        return {key: _with_values(below, defaults) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_with_values(below, defaults) for below in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    whole = _FIELD.fullmatch(value)
+    if whole is not None:
+        return defaults.get(whole[1], value)
+    literal = _LITERAL.fullmatch(value)
+    if literal is not None:
+        quoted = next((each for each in literal.groups()[:2] if each is not None), None)
+        return quoted if quoted is not None else resolve(literal[3])
+    return _FIELD.sub(lambda match: str(defaults.get(match[1], match[0])), value)
 
 
 def _selectors(objects: Iterable[KubernetesObject]) -> _Selectors:

@@ -130,6 +130,14 @@ def account_changes_within(identity: ObjectKey, delta: Delta, rights: Callable[[
                 yield kinds.account_changed(identity, was or DEFAULT_ACCOUNT, now, gained)
 
 
+def accounts_within(obj: KubernetesObject) -> tuple[str, ...]:
+    """Name the ServiceAccounts that an object names, at any place."""
+    found = (
+        text(place.new) for place in places(Delta((), ABSENT, obj)) if place.path[-1:] and place.path[-1] in _ACCOUNT
+    )
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
 def pod_power_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
     """What the pods of a workload may do more by settings that count only together."""
     before, after = pod_of(old), pod_of(new)
