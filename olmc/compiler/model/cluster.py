@@ -320,11 +320,17 @@ def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
 
 class StrategyProgress(NamedTuple):
     """How far an install strategy got: the number of its Deployments and of its webhook descriptions written, and how
-    many CRDs got their conversion from the description behind these, at which it stopped."""
+    many CRDs got their conversion from the description behind these, at which it stopped.
+
+    `certificates`: how many objects that serve its Deployments were written, `apiservices`: how many API services;
+    None for all.
+    """
 
     deployments: int
     webhooks: int
     conversions: int = 0
+    certificates: int | None = None
+    apiservices: int | None = None
 
 
 class CsvState(NamedTuple):

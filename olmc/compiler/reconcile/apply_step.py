@@ -4,6 +4,7 @@ R-CAT-726)."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from olmc.compiler.load.json_schema import surely_valid, without_nulls
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step, Subscription
@@ -53,6 +54,7 @@ from olmc.k8s.objects import (
     owner_references,
     spec_of,
 )
+from olmc.k8s.strconv import decimal, number_text
 from olmc.resources import schema
 
 _binascii = module("binascii")  # for Secrets alone, which few bundles have
@@ -411,6 +413,16 @@ def _with_optional(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     return _put(cluster, obj, step, "R-CAT-716", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
 
 
+def _unstructured(value: Any) -> Any:
+    """A value of an object without a Go type: an integer beyond int64 is a float, of which Go writes as few digits as
+    tell it apart, filled up with zeros (R-CAT-716)."""
+    if value.__class__ is int and decimal(str(abs(value))) is None:
+        return int(number_text(float(value)))
+    if value.__class__ is dict:
+        return {key: _unstructured(item) for key, item in value.items()}
+    return [_unstructured(item) for item in value] if value.__class__ is list else value
+
+
 def _stored_body(step: Step) -> KubernetesObject:
     """An object without its status as the API server keeps it: of a built-in kind the fields that its type has.
 
@@ -419,7 +431,7 @@ def _stored_body(step: Step) -> KubernetesObject:
     body = {key: value for key, value in step.object.items() if key != "status"}
     go_type = TYPED_KINDS.get((step.api_version, step.kind))
     if go_type is None:
-        return body
+        return {key: _unstructured(value) for key, value in body.items()}
     try:
         typed: KubernetesObject = decode(go_type, body, exact=True)
     except DecodeError as error:

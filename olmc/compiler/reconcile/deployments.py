@@ -10,6 +10,7 @@ from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, Subscription
 from olmc.compiler.model.operators import (
+    CSV_KIND,
     DEFAULT_PORT,
     APIServiceDescription,
     Csv,
@@ -17,7 +18,7 @@ from olmc.compiler.model.operators import (
     WebhookDescription,
 )
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.olm.facts import real_csvs
+from olmc.compiler.olm.facts import account_of_deployment, real_csvs
 from olmc.compiler.olm.naming import (
     CONDITION_NAME,
     csv_reference,
@@ -25,6 +26,7 @@ from olmc.compiler.olm.naming import (
     group_annotations,
     managed_labels,
     owner_labels,
+    with_labels,
 )
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.requirements import apiservices_by_name, predecessors
@@ -34,6 +36,8 @@ from olmc.k8s.gojson import decode
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CA_HASH,
+    RBAC,
+    RBAC_V1,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -42,6 +46,7 @@ from olmc.k8s.objects import (
     mapping,
     mappings,
     metadata_of,
+    owner_references,
     pod_of,
     spec_of,
     status_of,
@@ -160,6 +165,89 @@ def serving_names(profile: Profile, deployment: str, description: Description | 
         group, version = description.group, description.version
     dashed = group.replace(".", "-")
     return filled(profile.cert_naming, deployment=deployment, version=version, group=group, group_dashed=dashed)
+
+
+def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
+    return {"kind": "ServiceAccount", "name": account_of_deployment(csv, deployment), "namespace": csv.namespace}
+
+
+def certificate_objects(
+    profile: Profile, csv: Csv, serving: Serving, existing: KubernetesObject | None = None
+) -> Iterator[KubernetesObject]:
+    """What OLM makes for a Deployment that serves, in its order: Service, Secret, Role and bindings (R-CERT-2).
+
+    `existing` is the Service that a manifest brings, whose other fields stay.
+    """
+    subject = _subject(csv, serving.deployment)
+    names, secret = serving.names, serving.names["secret"]
+
+    def metadata(kind: str, name: str) -> dict[str, Any]:
+        labelled = with_labels({"name": name, "namespace": csv.namespace}, _certificate_labels(profile, csv, kind))
+        return {**labelled, "ownerReferences": [csv_reference(csv.name)]}
+
+    service = metadata("Service", names["service"])
+    others = (ref for ref in owner_references(existing or {}) if ref.get("kind") != CSV_KIND)
+    service["ownerReferences"] = [*others, *service["ownerReferences"]]
+    yield {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": service,
+        "spec": applied_service(profile, serving, existing),
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**metadata("Secret", secret), "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
+        # Keys and certificates are made of chance, other ones in every cluster (R-CERT-3): what is known is that they
+        # are there.
+        "data": dict.fromkeys(sorted(profile.cert_secret_keys), ""),
+        "type": "kubernetes.io/tls",
+    }
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
+    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
+    yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
+    # An owner lives in the namespace of what it owns, so the CSV owns neither this one nor the one in kube-system
+    # (R-CERT-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L311-L546
+    delegator = with_labels({"name": names["delegator"]}, _certificate_labels(profile, csv, "delegator"))
+    yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
+    yield auth_reader(profile, csv, serving)
+
+
+def _certificate_labels(profile: Profile, csv: Csv, which: str) -> dict[str, str]:
+    words = profile.cert_labels[which]
+    owner = owner_labels(profile, csv.name, csv.namespace) if "owner" in words else {}
+    return {**managed_labels("managed" in words), **owner}
+
+
+def is_applied(key: ObjectKey) -> bool:
+    """Whether OLM applies an object that serves a Deployment; it replaces the others (R-CERT-2)."""
+    return key.kind in ("Service", "ClusterRoleBinding") or key.namespace == "kube-system"
+
+
+def is_certificate(secret: KubernetesObject) -> bool:
+    """Whether a Secret is one of OLM, which it uses again; it replaces any other (R-CERT-2)."""
+    return CA_HASH in annotations_of(secret) or "olmCAKey" in mapping(secret.get("data"))
+
+
+def auth_reader(profile: Profile, csv: Csv, serving: Serving) -> KubernetesObject:
+    """The RoleBinding in kube-system of a Deployment that serves, which has no owner (R-CERT-2)."""
+    metadata = {"name": serving.names["reader"], "namespace": "kube-system"}
+    metadata = with_labels(metadata, _certificate_labels(profile, csv, "reader"))
+    subject = _subject(csv, serving.deployment)
+    return _binding("RoleBinding", metadata, subject, "Role", "extension-apiserver-authentication-reader")
+
+
+def _binding(
+    kind: str, metadata: dict[str, Any], subject: dict[str, str], role_kind: str, role: str
+) -> KubernetesObject:
+    return {
+        "apiVersion": RBAC_V1,
+        "kind": kind,
+        "metadata": metadata,
+        "subjects": [subject],
+        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
+    }
 
 
 def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Profile) -> dict[str, Any]:

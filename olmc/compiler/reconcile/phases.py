@@ -11,6 +11,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.olm.facts import csv_by_label, is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
+    NO_RETRY,
     READY,
     InstallOutcome,
     install,
@@ -413,7 +414,7 @@ def _foreign_api_service(csv: Csv, cluster: Cluster) -> str:
 def _serves(member: CsvState, name: str, objects: Mapping[ObjectKey, Rendered]) -> bool:
     # OLM writes API services behind each Deployment, so without any there are none (R-API-2); what is being replaced
     # from the start has written those that are there.
-    written = bool(member.progress.deployments)
+    written = bool(member.progress.deployments) and member.progress.apiservices != 0
     written = written or (member.phase == "Replacing" and apiservice_key(name) in objects)
     return written and any(item.service_name == name for item in member.csv.owned_apiservices)
 
@@ -450,6 +451,9 @@ def _history(*later: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
 def _fail_forward(member: CsvState, cluster: Cluster) -> CsvState:
     """R-CSV-21: with fail-forward, a Failed CSV lets itself be replaced."""
     newer = successor(namespaced_name(member.csv), cluster.csvs)
+    # OLM looks at a CSV without rights only once these change, and then begins with Pending (R-CSV-3).
+    if member.reason == NO_RETRY:
+        return member
     # Without fail-forward a Failed CSV holds its successor back for ever (R-CSV-15h).
     allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
     if not allowed or member.phase != "Failed" or newer is None:

@@ -24,12 +24,15 @@ from olmc.compiler.render.webhooks import RenderContext, rendered
 from olmc.k8s.api.validation.metadata import object_name_problems
 from olmc.k8s.gojson import encode_plain
 from olmc.k8s.objects import (
+    OLM_GROUP,
     RBAC,
     RBAC_V1,
     KubernetesObject,
     ObjectKey,
     Rendered,
     labels_of,
+    mappings,
+    object_key,
     owner_references,
     spec_of,
     text,
@@ -38,6 +41,7 @@ from olmc.k8s.objects import (
 STAGE = "catalog_servers"
 
 _CATALOG_LABEL = "olm.catalogSource"
+_SERVICE_HASH = "olm.service-spec-hash"
 _UNPACKED_LABEL = "operatorframework.io/bundle-unpack-ref"
 _PORT = 50051
 # Values of labels end here.
@@ -101,7 +105,29 @@ def _rendered(context: RenderContext, of_image: Sequence[_Maker], of_configmap: 
         makers = of_configmap if is_of_configmap(source) else of_image if is_image else ()
         for make in makers:
             for obj in make(source, context.profile):
-                yield rendered(obj, STAGE, "R-CAT-760", source.source)
+                yield rendered(_as_left(context, source, obj), STAGE, "R-CAT-760", source.source)
+
+
+def _as_left(context: RenderContext, source: CatalogSource, obj: KubernetesObject) -> KubernetesObject:
+    """An object of a catalog, or the edited one that OLM takes for its own: a Service by the hash in its label, a
+    NetworkPolicy by its spec (R-CAT-760)."""
+    state, stored = context.options.state, context.cluster.objects.get(object_key(obj))
+    if state is None or stored is None or ObjectKey(OLM_GROUP, CATALOG_SOURCE, *source.key) not in state.objects:
+        return obj
+    theirs, ours, kind = labels_of(stored.object), labels_of(obj), obj["kind"]
+    if kind not in ("Service", "NetworkPolicy") or theirs.get(MANAGED) != ours.get(MANAGED):
+        return obj
+    if kind == "Service":
+        is_edited = theirs != ours or _serves(stored.object) != _serves(obj)
+        return stored.object if is_edited and theirs.get(_SERVICE_HASH) == ours.get(_SERVICE_HASH) else obj
+    is_taken = spec_of(stored.object) == spec_of(obj) and ours.items() <= theirs.items()
+    return stored.object if is_taken else obj
+
+
+def _serves(service: KubernetesObject) -> tuple[Any, ...]:
+    """The fields of a Service's spec that OLM writes; the API server fills in others."""
+    spec, keys = spec_of(service), ("name", "port", "targetPort")
+    return spec.get("selector"), [[port.get(key) for key in keys] for port in mappings(spec.get("ports"))]
 
 
 def _is_too_long(source: CatalogSource, profile: Profile) -> bool:
@@ -158,7 +184,7 @@ def _service(source: CatalogSource, profile: Profile) -> Iterator[KubernetesObje
     spec = {"ports": [port], "selector": selector}
     labels = _managed(profile)
     if profile.catalog_objects["serviceHash"] == "json":
-        labels["olm.service-spec-hash"] = h62(encode_plain(spec) + b"\n")
+        labels[_SERVICE_HASH] = h62(encode_plain(spec) + b"\n")
     if has_image and profile.catalog_objects["serviceDots"]:
         name = name.replace(".", profile.catalog_objects["serviceDots"])
     # The API server refuses a name with dots, and OLM tries again for ever.

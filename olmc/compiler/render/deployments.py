@@ -9,22 +9,22 @@ from typing import Any
 from olmc.compiler.model.cluster import CsvState
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
-from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, has_copy_label
+from olmc.compiler.olm.facts import condition_accounts, has_copy_label
 from olmc.compiler.olm.naming import (
     csv_reference,
     deployment_spec_hash,
     is_known_by_label,
-    managed_labels,
     owner_labels,
     owner_reference,
     with_labels,
 )
 from olmc.compiler.reconcile.deployments import (
     SPEC_HASH,
-    UNKNOWN_CA_HASH,
     Config,
-    Serving,
-    applied_service,
+    auth_reader,
+    certificate_objects,
+    is_applied,
+    is_certificate,
     is_written,
     service_of_others,
     serving_deployments,
@@ -51,7 +51,6 @@ from olmc.k8s.objects import (
     labels_of,
     namespace_of,
     object_key,
-    owner_references,
     spec_of,
     status_of,
 )
@@ -222,12 +221,15 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
     RoleBinding/kube-system/beacon-controller-service-auth-reader
     """
     for member, _ in context.installed():
+        left = member.progress.certificates
         for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             service = service_of_others(
                 member.csv.namespace, serving.names["service"], context.cluster, context.options
             )
-            for obj in _certificate_objects(context.profile, member.csv, serving, service):
+            made = [*certificate_objects(context.profile, member.csv, serving, service)]
+            wanted, left = made[:left], None if left is None else max(left - len(made), 0)
+            for obj in wanted:
                 if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
                     merged = _server_side_applied(context, obj)
                     yield rendered(
@@ -244,8 +246,10 @@ def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
     # (R-CERT-3, observed-24).
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
     existing = context.cluster.objects.get(key)
-    if existing is None or key.kind == "Secret":
+    if existing is None or (key.kind == "Secret" and existing.provenance.origin is not Origin.MANIFEST):
         return existing is not None
+    if key.kind == "Secret":
+        return is_certificate(existing.object) or context.options.purpose == "apply"
     if existing.provenance.origin is not Origin.MANIFEST:
         return True
     # In a cluster that goes on, the plan that brought it tells.
@@ -253,15 +257,11 @@ def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
     return any((key.kind, key.name) in written_steps(plan) for plan in plans if csv.name in plan.csvs)
 
 
-# What OLM applies of a serving Deployment, beside the binding in kube-system; the rest it replaces (R-CERT-2).
-_APPLIED = frozenset({"Service", "ClusterRoleBinding"})
-
-
 def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> KubernetesObject:
     """What OLM applies, with the labels and annotations that others have given to the object."""
     key = object_key(obj)
     existing = context.cluster.objects.get(key)
-    if existing is None or (key.kind not in _APPLIED and key.namespace != "kube-system"):
+    if existing is None or not is_applied(key):
         return obj
     metadata = with_labels(obj["metadata"], {**labels_of(existing.object), **labels_of(obj)})
     if annotations := annotations_of(existing.object):
@@ -294,7 +294,7 @@ def _reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
         yield apiservice_key(item.service_name) not in objects
     for serving in servings(profile, csv):
         of_api = serving.deployment.name in owned
-        parts = [object_key(obj) for obj in _certificate_objects(profile, csv, serving)]
+        parts = [object_key(obj) for obj in certificate_objects(profile, csv, serving)]
         yield any(key not in objects for key in parts if of_api or key.kind == "Secret")
     for webhook in csv.webhooks:
         if webhook.type == CONVERSION:
@@ -328,72 +328,4 @@ def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]
     present = {other.names["reader"] for member, _ in context.installed() for other in servings(profile, member.csv)}
     for serving in servings(profile, csv):
         if serving.names["reader"] not in present:
-            yield _auth_reader(profile, csv, serving)
-
-
-def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
-    return {"kind": "ServiceAccount", "name": account_of_deployment(csv, deployment), "namespace": csv.namespace}
-
-
-def _certificate_objects(
-    profile: Profile, csv: Csv, serving: Serving, existing: KubernetesObject | None = None
-) -> Iterator[KubernetesObject]:
-    subject = _subject(csv, serving.deployment)
-    names, secret = serving.names, serving.names["secret"]
-
-    def metadata(kind: str, name: str) -> dict[str, Any]:
-        labelled = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
-        return {**labelled, "ownerReferences": [csv_reference(csv.name)]}
-
-    service = metadata("Service", names["service"])
-    others = (ref for ref in owner_references(existing or {}) if ref.get("kind") != CSV_KIND)
-    service["ownerReferences"] = [*others, *service["ownerReferences"]]
-    yield {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": service,
-        "spec": applied_service(profile, serving, existing),
-    }
-    yield {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {**metadata("Secret", secret), "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
-        # Keys and certificates are made of chance, other ones in every cluster (R-CERT-3): what is known is that they
-        # are there.
-        "data": dict.fromkeys(sorted(profile.cert_secret_keys), ""),
-        "type": "kubernetes.io/tls",
-    }
-    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
-    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
-    yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
-    # An owner lives in the namespace of what it owns, so the CSV owns neither this one nor the one in kube-system
-    # (R-CERT-2).
-    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L311-L546
-    delegator = with_labels({"name": names["delegator"]}, _labels(profile, csv, "delegator"))
-    yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
-    yield _auth_reader(profile, csv, serving)
-
-
-def _labels(profile: Profile, csv: Csv, which: str) -> dict[str, str]:
-    words = profile.cert_labels[which]
-    owner = owner_labels(profile, csv.name, csv.namespace) if "owner" in words else {}
-    return {**managed_labels("managed" in words), **owner}
-
-
-def _auth_reader(profile: Profile, csv: Csv, serving: Serving) -> KubernetesObject:
-    metadata = {"name": serving.names["reader"], "namespace": "kube-system"}
-    metadata = with_labels(metadata, _labels(profile, csv, "reader"))
-    subject = _subject(csv, serving.deployment)
-    return _binding("RoleBinding", metadata, subject, "Role", "extension-apiserver-authentication-reader")
-
-
-def _binding(
-    kind: str, metadata: dict[str, Any], subject: dict[str, str], role_kind: str, role: str
-) -> KubernetesObject:
-    return {
-        "apiVersion": RBAC_V1,
-        "kind": kind,
-        "metadata": metadata,
-        "subjects": [subject],
-        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
-    }
+            yield auth_reader(profile, csv, serving)

@@ -204,7 +204,8 @@ def apiservices(context: RenderContext) -> Iterator[Rendered]:
     """
     for member, _ in context.installed():
         # OLM writes API services after each Deployment, so a strategy without any never gets to them (R-API-2).
-        for item in apiservice_descriptions(member.csv) if member.progress.deployments else ():
+        written = apiservice_descriptions(member.csv)[: member.progress.apiservices]
+        for item in written if member.progress.deployments else ():
             if item in member.csv.owned_apiservices:
                 yield rendered(_apiservice(context, member, item), "apiservices", "R-API-1", member.csv.source)
 
