@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 from scenarios import write
 
 from olmc.cli.main import main
-from olmc.compiler.load.entries import entries_at, repository_at
+from olmc.compiler.load.entries import entries_at, may_have_been_repository, repository_at
+from olmc.compiler.load.files import scan_workspace
 from olmc.compiler.load.repository import build_repository
 from olmc.compiler.model.options import Options
 
@@ -169,6 +170,19 @@ def test_output_of_olmc_is_no_entry(tmp_path: Path) -> None:
         assert (tmp_path / "rendered/kustomization.yaml").exists()
         assert "rendered" not in paths(tmp_path)
         assert "OLMC195" not in olmc("render", str(tmp_path)).output
+
+
+def test_content_of_bundles_and_catalogs_applies_nothing(tmp_path: Path) -> None:
+    """A repository of bundles has been none that a tool applies; its thousands of files need not be read for that."""
+    bundle = {
+        "kettle/1.0.0/metadata/annotations.yaml": "annotations: {}\n",
+        "kettle/1.0.0/manifests/application.yaml": APPLICATION,
+        "catalogs/cat/application.yaml": APPLICATION,
+    }
+    write(tmp_path, bundle)
+    assert not may_have_been_repository(tmp_path, scan_workspace(tmp_path))
+    write(tmp_path, {"apps/application.yaml": APPLICATION})
+    assert may_have_been_repository(tmp_path, scan_workspace(tmp_path))
 
 
 def test_flux_gives_namespaces_and_fills_in_variables(project: Path) -> None:

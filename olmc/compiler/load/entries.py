@@ -404,7 +404,7 @@ def may_have_been_repository(root: Path, tree: ScannedFolder) -> bool:
     """Whether another version of a workspace may be a repository: it has no OLM, or tools apply folders of it."""
     if tree.beyond:
         return False
-    applied = appliers_in(root, tree.folder)
+    applied = appliers_in(root, _without_content(tree.folder))
     return bool(applied.by_path or applied.sets) or is_without_olm(root, tree.folder)
 
 

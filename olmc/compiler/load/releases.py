@@ -435,8 +435,10 @@ def _applying(
     """The objects by which folders are applied, each with the place that it is read from."""
     templates = tuple(f"{folder}/" for folder in rendered)
     for path in files:
-        text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if path.startswith(templates) or not speaks_of_tools(text) or is_kept_aside(posixpath.dirname(path)):
+        if not path.endswith((".yaml", ".yml")) or path.startswith(templates) or is_kept_aside(posixpath.dirname(path)):
+            continue
+        text = read_text(root, path, Report()) or ""
+        if not speaks_of_tools(text):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
