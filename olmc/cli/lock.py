@@ -161,7 +161,8 @@ def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[
     # A file of several clusters is reported once, and the way to the content of a catalog is that of `olmc check` here.
     clusters_made = [CompiledCluster(part, done) for part, done in zip(parts, made, strict=True)]
     found = (each for one in clusters_made for each in cluster_findings(one, one.compilation.diagnostics))
-    tell(merged((*found, *missing_catalogs(clusters_made))), path, least=Severity.FAILURE)
+    shown = merged((*found, *missing_catalogs(clusters_made)))
+    tell(shown, path, least=Severity.FAILURE)
     tell_idle(ctx, given_of(made))
     if all(done.failed for done in made):
         return BAD_INPUT
@@ -175,15 +176,17 @@ def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[
     else:
         alike: dict[str, list[str]] = {}
         for part, done in zip(parts, made, strict=True):
-            alike.setdefault(_table(done), []).append(part.cluster.title)
+            nothing = _UNKNOWN if part.left_out else _NOTHING_ASKED
+            alike.setdefault(_table(done) or f"{nothing}\n", []).append(part.cluster.title)
         for table, titles in alike.items():
             say(clean(f"== {', '.join(titles)}"), out=True)
-            say_table(table or f"{_NOTHING_ASKED}\n", wide=opts.output == "wide")
-    fails = is_any_broken(parts) or any(done.findings for done in made)
+            say_table(table, wide=opts.output == "wide")
+    fails = is_any_broken(parts) or any(finding.severity is Severity.FAILURE for finding in shown)
     return FINDINGS if fails else DONE
 
 
 _NOTHING_ASKED = "nothing here asks for an operator"
+_UNKNOWN = "unknown, because olmc leaves it out"
 
 
 def _data(done: Compilation) -> dict[str, Any]:

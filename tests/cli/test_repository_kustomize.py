@@ -109,3 +109,16 @@ def test_what_a_new_subscription_installs_is_unknown_without_its_catalog(reposit
     assert "what it installs is unknown: the workspace has no content of catalog harbour" in said
     assert "can't be resolved any more" not in said
     assert "[breaking]" not in said
+
+
+@needs_tool
+@pytest.mark.process
+def test_an_entry_that_is_left_out_is_unknown(repository: Path) -> None:
+    """Its Subscriptions are unknown; an entry without any asks for nothing."""
+    (repository / "overlays/test/kustomization.yaml").write_text(
+        "resources: [../../base, gone.yaml]\n", encoding="utf-8"
+    )
+    done = olmc("resolve", ".")
+    assert "== overlays/test\nunknown, because olmc leaves it out\n" in done.stdout
+    assert "nothing here asks for an operator" not in done.stdout
+    assert done.exit_code == 1

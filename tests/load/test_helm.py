@@ -187,6 +187,8 @@ spec:
     ("files", "problem"),
     [
         ("https://example.com/v.yaml", "which is remote"),
+        ("'secrets+age-import:///keys/a.txt?v.enc.yaml'", "which helm-secrets decrypts with a key of the cluster"),
+        ("'/clusters/{{ .Values.name }}/v.yaml'", "whose path is a template that is not filled in"),
         ("../../gone.yaml", "which is not there"),
         ("../../../up.yaml", "which leads out of the repository"),
         ("$other/v.yaml", "names no source of it"),

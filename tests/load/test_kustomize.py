@@ -145,6 +145,52 @@ def test_what_can_not_be_built_is_said_without_paths_of_the_machine(tmp_path: Pa
     assert str(tmp_path) not in messages["OLMC194"]
 
 
+@needs_tool
+@pytest.mark.process
+def test_files_that_are_not_there_are_named_where_they_are_asked_for(tmp_path: Path) -> None:
+    base = f"{KIND}resources:\n- beacon.yaml\n- group.yml\n- more\n"
+    files = {"base/kustomization.yaml": base, "base/beacon.yaml": ""}
+    write(tmp_path, {**files, "prod/kustomization.yaml": f"{KIND}resources: [../base]\n", ".git/HEAD": ""})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert not workspace.manifests
+    place = "../base/kustomization.yaml:5:3"
+    problem = "../base/kustomization.yaml can't be built: group.yml, more are not there"
+    assert messages == {"OLMC194": f"{place}: {problem}"}
+
+
+@needs_tool
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("ignored", "content"),
+    [
+        ({".gitignore": "token.yaml\n"}, "resources: [beacon.yaml, group.yaml, token.yaml]\n"),
+        ({"prod/.gitignore": "/token.*\n"}, "resources: [token.yaml, group.yaml, beacon.yaml]\n"),
+        ({".gitignore": "prod/*.env\n"}, "resources: [beacon.yaml]\nsecretGenerator: [{name: a, envs: [token.env]}]\n"),
+    ],
+)
+def test_a_file_that_git_ignores_is_left_out_of_the_build(
+    ignored: dict[str, str], content: str, tmp_path: Path
+) -> None:
+    """A script writes such a Secret before it applies the folder, whose Subscriptions count all the same."""
+    files = {"prod/kustomization.yaml": KIND + content, "prod/beacon.yaml": SUBSCRIPTION, "prod/group.yaml": GROUP}
+    write(tmp_path, {**files, **ignored, ".git/HEAD": ""})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert channels(workspace) == ["patched-by-overlays"]
+    assert "is not in the repository, because a .gitignore names it" in messages["OLMC163"]
+    assert messages["OLMC163"].startswith("kustomization.yaml:")
+
+
+@needs_tool
+@pytest.mark.process
+def test_a_patch_that_git_ignores_stops_the_build(tmp_path: Path) -> None:
+    """What it would change is unknown, so the other objects are unknown, too."""
+    kustomization = f"{KIND}resources: [beacon.yaml]\npatches: [{{path: patch.yaml}}]\n"
+    write(tmp_path, {"kustomization.yaml": kustomization, "beacon.yaml": SUBSCRIPTION, ".gitignore": "patch.yaml\n"})
+    workspace, messages = loaded(tmp_path)
+    assert not workspace.manifests
+    assert messages["OLMC194"].endswith("patch.yaml is not there")
+
+
 @pytest.mark.parametrize(
     ("script", "problem"),
     [("echo 'Error: no such thing' >&2; exit 1", "no such thing"), ("exec /bin/sleep 60", "more than 1 seconds"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -289,33 +289,48 @@ def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple
         target = place / path.relative_to(top)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
-    for kustomization in tree.generated:
-        _replace_generators(kustomization, place / kustomization.relative_to(top), place, run)
+    kept_out: dict[Path, set[tuple[str | int, ...]]] = {path: set() for path in tree.generated}
+    for missing in tree.kept_out:
+        kept_out.setdefault(missing.kustomization, set()).add(missing.keys[:2])
+    for kustomization, items in kept_out.items():
+        target = place / kustomization.relative_to(top)
+        content = _without(read_kustomization(kustomization, "")[0], items)
+        if kustomization in tree.generated:
+            content = _with_policies(content, kustomization.parent, target, place, run)
+        # Without any field that counts kustomize would refuse it as empty.
+        target.write_text(dump([{"generatorOptions": {}, **content}]), "utf-8")
     return top, place / start.resolve().parent.relative_to(top)
 
 
-def _replace_generators(kustomization: Path, target: Path, place: Path, run: Run) -> None:
-    content, _ = read_kustomization(kustomization, "")
-    generators = policy_generators(content, kustomization.parent)
-    left_out = generators.keys() | secret_generators(content, kustomization.parent).keys()
+def _without(content: Mapping[str, Any], left_out: Set[tuple[str | int, ...]]) -> dict[str, Any]:
+    """A kustomization without the items at these places, each a field and a number."""
+    return {
+        field: [item for number, item in enumerate(value) if (field, number) not in left_out]
+        if isinstance(value, list)
+        else value
+        for field, value in content.items()
+    }
+
+
+def _with_policies(content: Mapping[str, Any], folder: Path, target: Path, place: Path, run: Run) -> dict[str, Any]:
+    """A kustomization with the Policies in the place of its generators of policies, and without those of Secrets."""
+    generators = policy_generators(content, folder)
+    left_out = generators.keys() | secret_generators(content, folder).keys()
     policies = [
         policy
         for generator in generators.values()
         for configuration in generator
-        for policy in policies_of(
-            configuration, kustomization.parent, lambda folder: _objects(run(folder)), _patching(place, run)
-        )
+        for policy in policies_of(configuration, folder, lambda path: _objects(run(path)), _patching(place, run))
     ]
     others = [entry for number, entry in enumerate(content["generators"]) if number not in left_out]
     resources = content.get("resources")
     rewritten: dict[str, Any] = {key: value for key, value in content.items() if key != "generators"}
     rewritten["resources"] = [*(resources if isinstance(resources, list) else []), *([_POLICIES] if generators else [])]
-    rewritten.setdefault("generatorOptions", {})  # without any field that counts kustomize would refuse it as empty
     if others:
         rewritten["generators"] = others
-    target.write_text(dump([rewritten]), "utf-8")
     if generators:
         target.with_name(_POLICIES).write_text(dump(policies), "utf-8")
+    return rewritten
 
 
 def _patching(place: Path, run: Run) -> Callable[[list[dict[str, Any]], list[Mapping[str, Any]]], list[dict[str, Any]]]:

@@ -608,6 +608,20 @@ def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
         yield whole
 
 
+def is_git_ignored(root: Path, path: Path) -> bool:
+    """Whether the `.gitignore` files between the top of a repository and a resolved path, which need not exist, name
+    it."""
+    if not path.is_relative_to(root):
+        return False
+    name = path.relative_to(root).as_posix()
+    folders = ["", *("/".join(name.split("/")[:depth]) for depth in range(1, name.count("/") + 1))]
+    lines = tuple(_up_to_the_limit(line for folder in folders for line in _git_lines_in(root, folder)))
+    try:
+        return any(lines) and PathPatterns(lines)(name)
+    except ValueError:
+        return False
+
+
 def ignore_lines(root: Path) -> tuple[str, ...]:
     """The patterns in a workspace's `.olmcignore`, without those that can't be used; () without such a file."""
     return tuple(_usable_lines(root, Report()))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, mode_of
+from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, is_git_ignored, mode_of
 from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
@@ -62,19 +62,39 @@ class Remote(NamedTuple):
     is_chart: bool = False
 
 
+class MissingFile(NamedTuple):
+    """What a kustomization names and the repository lacks: as a resolved path, by which keys and text, and where it
+    says so; whether a build without it is the same but for the objects that it has, and a `.gitignore` keeps it out of
+    the repository. `of_policies`: a PolicyGenerator names it."""
+
+    path: Path
+    kustomization: Path
+    keys: tuple[str | int, ...]
+    text: str
+    place: Location
+    is_kept_out: bool
+    of_policies: bool
+
+
 class KustomizationTree(NamedTuple):
     """All that a build reads, as far as the kustomizations say it: kustomizations, and the other files that they name,
     each as a resolved path; what is remote; the local paths that leave the repository; those that lead nowhere; the
-    kustomizations with PolicyGenerators, whose manifests are among the files; and the generators that make Secrets
-    only, of which nothing is read."""
+    kustomizations with PolicyGenerators, whose manifests are among the files; the generators that make Secrets only, of
+    which nothing is read; and the kinds of plugins that kustomize does not have itself."""
 
     kustomizations: tuple[Path, ...]
     files: tuple[Path, ...]
     remotes: tuple[Remote, ...] = ()
     outside: tuple[Remote, ...] = ()
-    missing: tuple[Path, ...] = ()
+    missing: tuple[MissingFile, ...] = ()
     generated: tuple[Path, ...] = ()
     secrets: tuple[Remote, ...] = ()
+    plugins: tuple[Remote, ...] = ()
+
+    @property
+    def kept_out(self) -> tuple[MissingFile, ...]:
+        """The missing files without which it is built."""
+        return tuple(missing for missing in self.missing if missing.is_kept_out)
 
 
 def kustomization_in(root: Path, folder: Folder) -> Path | None:
@@ -177,18 +197,22 @@ def secret_generators(content: Mapping[str, Any], folder: Path) -> dict[int, str
 
 def _secret_kinds(entry: str, folder: Path) -> list[str]:
     """The kind of each plugin that an entry configures, "" for one that makes more than Secrets."""
-    if _is_inline(entry):
-        return [_secret_kind(mapping(document.value)) for document in read("", entry, Report())]
-    path = _local(folder, KustomizationReference((), entry))
+    return [_secret_kind(plugin) for plugin in _configurations(entry, folder)]
+
+
+def _configurations(entry: str, folder: Path) -> list[Mapping[str, Any]]:
+    """The plugins that an entry configures: as YAML itself, in a file, or in the files of a plain kustomization; []
+    where one of them can't be read."""
+    path = _local(folder, KustomizationReference((), entry)) if not _is_inline(entry) else None
     below = next((path / name for name in NAMES if is_file(path / name)), None) if path is not None else None
     if below is not None:
         content, _ = read_kustomization(below, "")
         names = [name for name in _items(content, "resources") if isinstance(name, str)]
         texts = [_text_inside(below.parent, name) for name in names] if content.keys() <= _PLAIN else []
     else:
-        texts = [_text_inside(folder, entry)]
+        texts = [entry if _is_inline(entry) else _text_inside(folder, entry)]
     values = [document.value for text in texts for document in read("", text, Report())]
-    return [_secret_kind(mapping(value)) for value in values if value is not None] if all(texts) else []
+    return [mapping(value) for value in values if value is not None] if all(texts) else []
 
 
 _PLAIN = frozenset({"apiVersion", "kind", "resources"})
@@ -250,9 +274,10 @@ class KustomizationNode(NamedTuple):
     files: tuple[Path, ...]
     remotes: tuple[Remote, ...]
     outside: tuple[Remote, ...]
-    missing: tuple[Path, ...]
+    missing: tuple[MissingFile, ...]
     is_generated: bool
     secrets: tuple[Remote, ...]
+    plugins: tuple[Remote, ...]
 
 
 class SharedBases(NamedTuple):
@@ -285,15 +310,16 @@ def read_tree(start: Path, root: Path, known: dict[Path, KustomizationNode] | No
         tuple(dict.fromkeys(file for node in nodes.values() for file in node.files)),
         tuple(remote for node in nodes.values() for remote in node.remotes),
         tuple(outside for node in nodes.values() for outside in node.outside),
-        tuple(dict.fromkeys(path for node in nodes.values() for path in node.missing)),
+        tuple(missing for node in nodes.values() for missing in node.missing),
         tuple(path for path, node in nodes.items() if node.is_generated),
         tuple(secrets for node in nodes.values() for secrets in node.secrets),
+        tuple(plugin for node in nodes.values() for plugin in node.plugins),
     )
 
 
 def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
     """Read a kustomization of a tree."""
-    files, missing, below = list[Path](), list[Path](), list[Path]()
+    files, missing, below = list[Path](), list[MissingFile](), list[Path]()
     remotes, outside = list[Remote](), list[Remote]()
     content, source = read_kustomization(path, relative_path(path, root))
     of_policies = list(policy_references(content, path.parent))
@@ -309,7 +335,9 @@ def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
         elif home is not None and not target.is_relative_to(home):
             outside.append(Remote(reference.text, locate(source, reference.keys)))
         elif not is_there:
-            missing.append(target)
+            place, is_kept_out = locate(source, reference.keys), _is_kept_out(target, reference, home or root)
+            of_policy = reference in of_policies
+            missing.append(MissingFile(target, path, reference.keys, reference.text, place, is_kept_out, of_policy))
         elif target.is_dir():
             inner = next((target / name for name in NAMES if (target / name).is_file()), None)
             below += [inner] if inner is not None else []
@@ -325,8 +353,31 @@ def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
                 remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
     is_generated = bool(of_policies or of_secrets)
     return KustomizationNode(
-        tuple(below), tuple(files), tuple(remotes), tuple(outside), tuple(missing), is_generated, tuple(secrets)
-    )
+        tuple(below), tuple(files), tuple(remotes), tuple(outside), tuple(missing), is_generated, tuple(secrets),
+        tuple(_plugins(content, path.parent, source)),
+    )  # fmt: skip
+
+
+def _is_kept_out(path: Path, reference: KustomizationReference, home: Path) -> bool:
+    """Whether a `.gitignore` of the repository at `home` keeps a file out of it that has objects or values of them."""
+    has_objects = reference.keys[0] in OBJECT_FIELDS or reference.keys[0] in _GENERATORS
+    return has_objects and is_git_ignored(home.resolve(), path)
+
+
+_BUILT_IN = "builtin"
+
+
+def _plugins(content: Mapping[str, Any], folder: Path, source: Source) -> Iterator[Remote]:
+    """The kinds of plugins of the kustomization in `folder` that kustomize runs as programs."""
+    known = {("generators", number) for number in policy_generators(content, folder)}
+    known |= {("generators", number) for number in secret_generators(content, folder)}
+    for field in PLUGIN_FIELDS:
+        for number, entry in enumerate(_items(content, field)):
+            if not isinstance(entry, str) or (field, number) in known:
+                continue
+            for plugin in _configurations(entry, folder):
+                if plugin.get("kind") and plugin.get("apiVersion") != _BUILT_IN:
+                    yield Remote(str(plugin["kind"]), locate(source, (field, number)))
 
 
 def is_remote(reference: KustomizationReference) -> bool:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.load.build_files import staged
 from olmc.compiler.load.files import MAX_FILE_BYTES
-from olmc.compiler.load.kustomization import KustomizationTree, SharedBases, read_tree, relative_path
+from olmc.compiler.load.kustomization import KustomizationTree, MissingFile, SharedBases, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.policies import installed_by, is_policy, parts_of
 from olmc.compiler.load.policy_generators import GenerationError
 from olmc.compiler.load.unsaved import is_unsaved
 from olmc.compiler.rules.findings import building as rules
-from olmc.k8s.diagnostics import Location, Report, Source
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -125,6 +125,7 @@ def _cleaned(text: str) -> str:
 SECONDS = 60
 """How long a build may take."""
 
+_SHOWN = 12
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
 
@@ -153,17 +154,19 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
         report.add(rules.BASE_OUTSIDE.finding(outside.place, path=outside.text))
     for secrets in tree.secrets:
         report.add(rules.SECRETS_LEFT_OUT.finding(secrets.place, plugin=secrets.text))
+    for missing in tree.kept_out:
+        report.add(rules.KEPT_OUT_OF_GIT.finding(missing.place, path=missing.text))
     if tree.remotes or tree.outside:
         return Build((), paths)
     tool = _tool()
     if tool is None:
         report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
         return Build((), paths)
-    apart = tree.generated or any(map(is_unsaved, (*tree.kustomizations, *tree.files)))
+    apart = tree.generated or tree.kept_out or any(map(is_unsaved, (*tree.kustomizations, *tree.files)))
     output = _build_staged(tool, tree, kustomization) if apart else _build_folder(tool, kustomization.parent)
     if output.problem:
-        problem = relative_to(root, output.problem)
-        report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
+        for finding in _not_built(root, tree, shown, output.problem):
+            report.add(finding)
         return Build((), paths)
     documents = read(shown, output.text, report)
     documents = [document._replace(source=Source(shown, "")) for document in documents]
@@ -174,6 +177,27 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
         return Build(placed, paths, refused=refused)
     installed = _installed_by_policies(placed, _Origins(root, tree, bases.written), report)
     return Build((*placed, *installed.manifests), paths, installed, refused)
+
+
+def _not_built(root: Path, tree: KustomizationTree, shown: str, problem: str) -> Iterator[Diagnostic]:
+    """Why the tool does not build the kustomization at the path `shown`: the files that it lacks and the plugins that
+    olmc does not run, each where it is named, or else the tool's own words."""
+    lacking = defaultdict[Path, list[MissingFile]](list)
+    for missing in tree.missing:
+        if not (missing.is_kept_out or missing.of_policies):
+            lacking[missing.kustomization].append(missing)
+    for path, files in lacking.items():
+        names = join_limited([file.text for file in files], _SHOWN)
+        problem = f"{names} {'is' if len(files) == 1 else 'are'} not there"
+        hint = f"Add the file{'s' * (len(files) > 1)}, or correct the path{'s' * (len(files) > 1)}."
+        named = relative_path(path, root)
+        yield rules.NOT_BUILT.finding(files[0].place, path=named, problem=problem, hint=hint)
+    for plugin in tree.plugins if not lacking else ():
+        yield rules.PLUGIN_IN_KUSTOMIZATION.finding(plugin.place, kind=plugin.text)
+    if not (lacking or tree.plugins):
+        hint = "See what `kustomize build` says of it; olmc gives it no network and no files outside of its folders."
+        problem = relative_to(root, problem)
+        yield rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem, hint=hint)
 
 
 def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterator[Manifest]:

@@ -155,11 +155,19 @@ def applier_of(obj: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (as_text(obj.get("kind")), namespace_of(obj), name_of(obj))))
 
 
+_ENCRYPTED = regex(r"secrets(\+[\w-]+)*://", re.IGNORECASE)
+"""Paths by which the plugin helm-secrets reads a file, as `secrets+age-import://KEY?FILE`."""
+
+
 def _of_argo(
     text: str, chart: str, place: Location, same: set[str], known: set[str], helm: Mapping[str, Any]
 ) -> ValueFile:
     """A file of values as an Application names it: from the chart, from the top, or from another source."""
     may_be_absent = helm.get("ignoreMissingValueFiles") is True
+    if _ENCRYPTED.match(text):
+        return ValueFile("", text, place, "which helm-secrets decrypts with a key of the cluster")
+    if "{{" in text:
+        return ValueFile("", text, place, "whose path is a template that is not filled in")
     if _URL.match(text):
         return ValueFile("", text, place, "which is remote")
     if text.startswith("$"):

@@ -121,8 +121,8 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
 
 _OFFLINE = frozenset(
     rule.code
-    for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.BASE_OUTSIDE, rules.NO_KUSTOMIZE,
-                 rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
+    for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.PLUGIN_IN_KUSTOMIZATION, rules.BASE_OUTSIDE,
+                 rules.NO_KUSTOMIZE, rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
 )  # fmt: skip
 """Codes of what olmc lacks to build an entry, and a GitOps tool may have."""
 

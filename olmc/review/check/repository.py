@@ -165,7 +165,7 @@ def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic
             if source is None and settled is not None and not one.content:
                 content, alike = _content_of(key, cluster), _alike(key, settled.cluster.catalogs)
                 waiting[key] = one = one._replace(content=content, alike=alike)
-            one.subscriptions[str(name), at(subscription.source, "spec", "source")] = None
+            one.subscriptions[str(name).removeprefix("/"), at(subscription.source, "spec", "source")] = None
     for key in sorted(waiting):
         one = waiting[key]
         yield _undeclared_finding(one) if one.content and one.source is None else _catalog_finding(one)

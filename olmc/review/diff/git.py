@@ -430,8 +430,10 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
 def _missing(top: Path, place: Path) -> Iterator[str]:
     """The paths in the repository that a build of a folder, or a rendering of a chart, lacks."""
     kustomization = next((place / name for name in KUSTOMIZATIONS if (place / name).is_file()), None)
-    for path in read_tree(kustomization, place).missing if kustomization is not None else ():
-        yield path.relative_to(top).as_posix()
+    for missing in read_tree(kustomization, place).missing if kustomization is not None else ():
+        path = missing.path.relative_to(top)
+        yield path.as_posix()
+        yield from ((folder / GIT_IGNORE_FILE).as_posix() for folder in path.parents)  # it may name the file
     if (place / CHART_FILE).is_file():
         for dependency in read_chart(place, place).dependencies:
             if dependency.missing is not None and dependency.missing.is_relative_to(top):

@@ -238,6 +238,8 @@ WAYS_OUT: Mapping[str, str] = MappingProxyType({
     "OLMC159": "Run the commands that `olmc import --print-command` prints, and import their output together.",
     "OLMC161": "Write KIND/NAMESPACE/NAME of an object that the cluster has; `kubectl get KIND -A` lists them. Remove "
     "an entry of olmc.yaml whose object is deleted.",
+    "OLMC194": "Add the files that the message names, or correct their paths. For any other problem, see what "
+    "`kustomize build` says of it: olmc gives it no network and no files outside of its folders.",
     "OLMC195": "Give the folder of one cluster, or --entry with the name of the Application, Kustomization or "
     "HelmRelease that applies it. `olmc fleet` takes all of them at once.",
     "OLMC197": "Write the values into the policy as the cluster would fill them in. Name the namespaces one by one. "

@@ -47,8 +47,7 @@ NOT_BUILT = Rule(
     Severity.ERROR,
     "A kustomization that can't be built",
     "{path} can't be built: {problem}",
-    "See what kustomize build says of it; olmc allows it no network, no plugins and no files from outside of the "
-    "folders of its kustomizations.",
+    "{hint}",
     "A GitOps tool would not apply it either, so olmc does not compile it.",
 )
 SECRETS_LEFT_OUT = Rule(
@@ -59,6 +58,25 @@ SECRETS_LEFT_OUT = Rule(
     "Only a pull secret of a CatalogSource or a ServiceAccount may be missing here; no other object depends on it.",
     "Plugins like ksops and sops need a key and run a program, so olmc does not run them. They make Secrets only. olmc "
     "builds the kustomization without them.",
+)
+KEPT_OUT_OF_GIT = Rule(
+    "OLMC163",
+    Severity.WARNING,
+    "A file that a .gitignore keeps out of the repository",
+    "{path} is not in the repository, because a .gitignore names it; olmc builds the kustomization without it",
+    "No action is needed for a Secret that a script writes before it applies the folder. Objects of OLM in the file "
+    "are unknown to olmc.",
+    "Such files are mostly Secrets, which exist only where somebody applies the kustomization by hand. A GitOps tool "
+    "that reads the repository can't build the kustomization.",
+)
+PLUGIN_IN_KUSTOMIZATION = Rule(
+    "OLMC164",
+    Severity.ERROR,
+    "A kustomization with a plugin",
+    "the kustomization runs the plugin {kind}, which olmc does not run",
+    "Build it yourself and hand it over: kustomize build --enable-alpha-plugins DIR | olmc check -.",
+    "A plugin is a program, and a review must not run programs of untrusted input. Without the plugin, the objects "
+    "that a GitOps tool would apply are unknown, so olmc does not compile the folder.",
 )
 PLACED_BY_OTHERS = Rule(
     "OLMC165",
