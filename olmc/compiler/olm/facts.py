@@ -24,11 +24,13 @@ from olmc.k8s.objects import (
     annotations_of,
     labels_of,
     mapping,
+    metadata_of,
     name_of,
     namespace_of,
     owner_references,
     status_of,
     text,
+    texts,
 )
 
 DEFAULT_ACCOUNT = "default"
@@ -54,6 +56,36 @@ def serves_catalog(obj: _Object) -> bool:
         ref.get("kind") == CATALOG_SOURCE and text(ref.get("apiVersion")).startswith(f"{OLM_GROUP}/")
         for ref in owner_references(obj)
     )
+
+
+# Deletion
+
+# Kubernetes, OpenShift and OLM take their own finalizers away.
+FAMILIES_AT_WORK = frozenset({"kubernetes.io", "k8s.io", "openshift.io", "coreos.com", "operatorframework.io"})
+
+
+def family(domain: str) -> str:
+    """The part of a domain that the finalizers and the API groups of one project share."""
+    return ".".join(domain.split(".")[-2:])
+
+
+def foreign_finalizers(obj: _Object, group: str, at_work: Collection[str]) -> Iterator[str]:
+    """The finalizers of an object that neither its own API nor controllers at work have (observed-83)."""
+    finalizers = metadata_of(obj).get("finalizers")
+    for name in texts(finalizers) if finalizers else ():
+        domain = name.partition("/")[0]
+        if "." in domain and family(domain) not in at_work and family(domain) != family(group):
+            yield name
+
+
+def is_terminating(obj: _Object) -> bool:
+    """Whether an object is deleted and waits for finalizers: OLM no longer looks at such a CSV (observed-96)."""
+    return not {"deletionTimestamp", "deletionGracePeriodSeconds"}.isdisjoint(metadata_of(obj))
+
+
+def terminating(obj: _Object) -> dict[str, Any]:
+    """An object as the API server marks it that is deleted and waits for finalizers, but for the time."""
+    return {**obj, "metadata": {**metadata_of(obj), "deletionGracePeriodSeconds": 0}}
 
 
 # Copies

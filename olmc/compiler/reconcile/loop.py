@@ -25,7 +25,16 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import CSV_KIND, APIServiceDescription, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.olm.facts import home_of_copy, is_copy, is_copy_by_metadata
+from olmc.compiler.olm.facts import (
+    FAMILIES_AT_WORK,
+    family,
+    foreign_finalizers,
+    home_of_copy,
+    is_copy,
+    is_copy_by_metadata,
+    is_terminating,
+    terminating,
+)
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, owner_labels
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
@@ -43,6 +52,8 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CONFIG, CONTAINERS, Limit
 from olmc.k8s.objects import (
     ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
     OLM_GROUP,
     CatalogKey,
     KubernetesObject,
@@ -53,6 +64,7 @@ from olmc.k8s.objects import (
     labels_of,
     mapping,
     mappings,
+    metadata_of,
     name_of,
     namespace_of,
     owner_references,
@@ -144,7 +156,7 @@ def without_replaced(cluster: Cluster) -> Cluster:
 def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
     """Whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
     member = cluster.members.get(name)
-    if member is None or member.phase != "Replacing":
+    if member is None or member.phase != "Replacing" or is_terminating(member.csv.object):
         return False
     before = NamespacedName(name.namespace, member.csv.replaces)
     # Chains go from their oldest end, one CSV at a time; one that replaces itself has no older one (R-CSV-24, Q-15).
@@ -158,7 +170,39 @@ def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
     return following is not None and cluster.members[namespaced_name(following)].succeeded
 
 
+def _held(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
+    """The cluster with a replaced CSV that a finalizer holds, which no controller has: it stays with what it owns, and
+    without what OLM deletes by its labels (observed-96)."""
+    held = Csv(terminating(csv.object), csv.source)
+    member = cluster.members[name].in_phase("Deleting", "Replaced", _REPLACED)
+    progress = member.installation and member.installation._replace(webhooks=0, conversions=0)
+    owner = owner_labels(cluster.profile, csv.name, csv.namespace).items()
+    selected = FINALIZED_KINDS - {"APIService"}
+    objects = {
+        key: rendered for key, rendered in cluster.objects.items()
+        if key.kind not in selected or not owner <= labels_of(rendered.object).items()
+    }  # fmt: skip
+    return cluster._replace(
+        csvs=cluster.csvs.updated({name: held}),
+        members=cluster.members.updated({name: member._replace(csv=held, installation=progress)}),
+        objects=by_kind(objects),
+    )
+
+
+_REPLACED = "has been replaced by a newer ClusterServiceVersion that has successfully installed."
+
+
+def _is_held(cluster: Cluster, csv: Csv) -> bool:
+    if not metadata_of(csv.object).get("finalizers"):
+        return False
+    crds = cluster.objects.within((APIEXTENSIONS, CRD_KIND)).values()
+    at_work = {family(text(spec_of(crd.object).get("group"))) for crd in crds} | FAMILIES_AT_WORK
+    return any(foreign_finalizers(csv.object, OLM_GROUP, at_work))
+
+
 def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
+    if _is_held(cluster, csv):
+        return _held(cluster, name, csv)
     csvs = cluster.csvs.without(name)
     members = cluster.members.without(name)
     served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}

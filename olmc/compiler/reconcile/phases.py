@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options
-from olmc.compiler.olm.facts import csv_by_label, is_copy_by_metadata, real_csvs
+from olmc.compiler.olm.facts import csv_by_label, is_copy_by_metadata, is_terminating, real_csvs
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
     NO_RETRY,
@@ -147,7 +147,8 @@ def _judge_all(
         before = NamespacedName(name.namespace, csv.replaces)
         # A CSV that works is being replaced as soon as one exists that names it, whatever becomes of that (R-CSV-19);
         # one that OLM leaves untouched does not count.
-        if before in members and before != name and members[before].succeeded and member.phase:
+        works = before in members and before != name and members[before].succeeded
+        if works and member.phase and not is_terminating(members[before].csv.object):
             members = members.updated({before: _mark_replaced(members[before], csv.name)})
     return members, provided
 
@@ -191,6 +192,10 @@ def _judge(
     group = sole_group(cluster.groups_in(csv.namespace))
     if is_copy_by_metadata(csv.object):
         return CsvState(csv, None, "", "", "")
+    # OLM no longer looks at a CSV that is deleted and waits for a finalizer (observed-96).
+    earlier = cluster.members.get(namespaced_name(csv)) if is_terminating(csv.object) else None
+    if earlier is not None:
+        return earlier._replace(group=group if isinstance(group, OperatorGroup) else None)
     # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
@@ -283,7 +288,12 @@ def _through_phases(
     waits_for_itself = replaces_itself and cluster.profile.csv_replaces_itself == "waits"
     # Only in a circle is a predecessor not judged before: then each waits for the other.
     waits_for_itself |= before is None and predecessor in cluster.csvs
-    if waits_for_itself or (before is not None and not before.succeeded and before.phase != "Replacing"):
+    is_ready = before is None or before.phase == "Replacing" or before.succeeded
+    # Of a CSV that works OLM does not ask for its predecessor.
+    is_ready |= runs and before is not None and before.phase == "Deleting"
+    if before is not None and before.succeeded and is_terminating(before.csv.object):
+        is_ready = runs
+    if waits_for_itself or not is_ready:
         if earlier is not None and earlier.phase == "Pending":
             return earlier._replace(group=group, lacking=())
         return CsvState(csv, group, "Pending", *_UNKNOWN, history=_history())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import CsvState
-from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv, StrategyDeployment
+from olmc.compiler.model.operators import Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import condition_accounts, has_copy_label
 from olmc.compiler.olm.naming import (
@@ -35,8 +35,7 @@ from olmc.compiler.reconcile.deployments import (
 from olmc.compiler.reconcile.install_plans import written_steps
 from olmc.compiler.reconcile.loop import deleted_deployments
 from olmc.compiler.reconcile.phases import observed_conditions
-from olmc.compiler.render.webhooks import RenderContext, is_configured, removed_webhooks, rendered
-from olmc.k8s.api.restmapper import Crd
+from olmc.compiler.render.webhooks import RenderContext, edited, is_left_alone, reinstalls, removed_webhooks, rendered
 from olmc.k8s.objects import (
     OLM_GROUP,
     RBAC,
@@ -46,8 +45,6 @@ from olmc.k8s.objects import (
     Origin,
     Rendered,
     annotations_of,
-    apiservice_key,
-    crd_key,
     labels_of,
     namespace_of,
     object_key,
@@ -72,7 +69,7 @@ def deployments(context: RenderContext) -> Iterator[Rendered]:
         # Of two with one name the second overwrites the first.
         written = member.csv.deployments[: member.progress.deployments]
         latest = {item.name: index for index, item in enumerate(written)}
-        config = subscription_config(context.cluster, member.csv, replaced=member.phase == "Replacing")
+        config = subscription_config(context.cluster, member.csv, replaced=member.phase in ("Replacing", "Deleting"))
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
             deployment = _deployment(context, member, member.csv.deployments[index], config)
@@ -230,6 +227,8 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
             made = [*certificate_objects(context.profile, member.csv, serving, service)]
             wanted, left = made[:left], None if left is None else max(left - len(made), 0)
             for obj in wanted:
+                if edited(context, member, object_key(obj)) is not None:
+                    continue  # it is among the objects that stay
                 if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
                     merged = _server_side_applied(context, obj)
                     yield rendered(
@@ -272,36 +271,13 @@ def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> Kuber
 def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:
     """Whether an object was deleted that OLM only makes along with an installation, and nothing makes it install again
     (observed-82)."""
-    key, state, csv = object_key(obj), context.options.state, member.csv
+    key, state = object_key(obj), context.options.state
     if state is None or key in context.cluster.objects or key.kind == "Secret":
         return False
     # A dump that lacks a kind altogether was taken without it.
     if not state.is_whole and not any((each.kind, each.group) == (key.kind, key.group) for each in state.objects):
         return False
-    known = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name))
-    if known is None or status_of(known.object).get("phase") != "Succeeded" or not member.succeeded:
-        return False
-    return is_written(csv, context.cluster, context.options) and not any(_reinstalls(context, csv))
-
-
-def _reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
-    """Whether OLM misses something of a CSV that works, one after the other: a certificate, what serves an API service,
-    the configuration of a webhook, or a conversion."""
-    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2369-L2427
-    objects, profile = context.cluster.objects, context.profile
-    owned = {item.deployment for item in csv.owned_apiservices}
-    for item in csv.owned_apiservices:
-        yield apiservice_key(item.service_name) not in objects
-    for serving in servings(profile, csv):
-        of_api = serving.deployment.name in owned
-        parts = [object_key(obj) for obj in certificate_objects(profile, csv, serving)]
-        yield any(key not in objects for key in parts if of_api or key.kind == "Secret")
-    for webhook in csv.webhooks:
-        if webhook.type == CONVERSION:
-            crds = (objects.get(crd_key(name)) for name in webhook.converted_crds)
-            yield any(crd is None or Crd(crd.object).conversion.get("strategy") != "Webhook" for crd in crds)
-        else:
-            yield not is_configured(context, csv, webhook)
+    return is_left_alone(context, member)
 
 
 def cleaned_up(context: RenderContext) -> Iterator[ObjectKey]:
@@ -318,7 +294,7 @@ def cleaned_up(context: RenderContext) -> Iterator[ObjectKey]:
             key for key, stored in context.cluster.objects.within(("apps", "Deployment")).items()
             if key.namespace == csv.namespace and key.name not in kept and owner <= labels_of(stored.object).items()
         ]  # fmt: skip
-        if orphans and (not is_written(csv, context.cluster, context.options) or any(_reinstalls(context, csv))):
+        if orphans and (not is_written(csv, context.cluster, context.options) or any(reinstalls(context, csv))):
             yield from orphans
 
 

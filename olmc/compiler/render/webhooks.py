@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.compiler.model.operators import CONVERSION, APIServiceDescription, Csv, OperatorGroup, WebhookDescription
+from olmc.compiler.model.operators import (
+    CONVERSION,
+    CSV_KIND,
+    APIServiceDescription,
+    Csv,
+    OperatorGroup,
+    WebhookDescription,
+)
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.olm.facts import is_copy_by_metadata
+from olmc.compiler.olm.facts import is_copy_by_metadata, is_terminating
 from olmc.compiler.olm.naming import (
     ALONGSIDE,
     OWNER,
@@ -28,8 +35,11 @@ from olmc.compiler.olm.naming import (
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.deployments import (
     apiservice_descriptions,
+    certificate_objects,
+    is_written,
     serving_deployments,
     serving_names,
+    servings,
     subscription_config,
 )
 from olmc.compiler.reconcile.initial_state import NAME_LABEL
@@ -37,10 +47,12 @@ from olmc.compiler.reconcile.operator_groups import written_spec
 from olmc.compiler.reconcile.requirements import RequirementContext, predecessors
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.api.restmapper import Crd
+from olmc.k8s.api.selectors import is_label_value
 from olmc.k8s.diagnostics import Place, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -51,7 +63,9 @@ from olmc.k8s.objects import (
     crd_key,
     labels_of,
     mapping,
+    object_key,
     spec_of,
+    status_of,
     texts,
 )
 
@@ -85,7 +99,7 @@ class RenderContext(NamedTuple):
 
     def _age(self, member: CsvState) -> tuple[bool, int]:
         """Greater for a CSV that is being replaced, and the greater the fewer others that one replaces itself."""
-        if member.phase != "Replacing":
+        if member.phase not in ("Replacing", "Deleting"):
             return False, 0
         return True, -len(predecessors(member.csv, self.cluster.csvs))
 
@@ -159,7 +173,9 @@ def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
         metadata["labels"] = dict(sorted(labels.items()))
     if cluster.profile.csv_finalizer:
         others = [name for name in texts(metadata.get("finalizers")) if name != cluster.profile.csv_finalizer]
-        metadata["finalizers"] = [*others, cluster.profile.csv_finalizer]
+        # OLM has taken its own away from one that waits for others, unless it can't select what it deletes (R-CSV-1).
+        is_done = bool(others) and is_terminating(obj) and not is_label_value(member.csv.name)
+        metadata["finalizers"] = [*others, *([] if is_done else [cluster.profile.csv_finalizer])]
     final = {**obj, "metadata": metadata}
     # A CSV that OLM leaves alone has no status at all (R-CSV-6, R-OG-12).
     return {**final, "status": csv_status(member, cluster.profile)} if member.phase else final
@@ -261,6 +277,8 @@ def webhooks(context: RenderContext) -> Iterator[Rendered]:
             if item.type in _KINDS and member.group is not None:
                 obj = _configuration(context.profile, member, namespace_selector(context, member.group), item)
                 obj = _keep_name(obj, context.cluster.objects)
+                there = edited(context, member, object_key(obj))
+                obj = there.object if there is not None else obj
                 keys = ("spec", "webhookdefinitions", index)
                 yield rendered(obj, STAGE, "R-WH-3", member.csv.source, *keys)
 
@@ -286,12 +304,56 @@ def _configuration(
     return obj
 
 
-def is_configured(context: RenderContext, csv: Csv, item: WebhookDescription) -> bool:
-    """Whether the cluster has a configuration for a validating or mutating webhook."""
-    labels = filled(context.profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=item.name, hash="")
-    identifying = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
+def is_left_alone(context: RenderContext, member: CsvState) -> bool:
+    """Whether OLM only looks at a CSV that works, and writes nothing of what it installed (observed-82)."""
+    csv, state = member.csv, context.options.state
+    known = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name)) if state is not None else None
+    if known is None or status_of(known.object).get("phase") != "Succeeded" or not member.succeeded:
+        return False
+    return is_written(csv, context.cluster, context.options) and not any(reinstalls(context, csv))
+
+
+def edited(context: RenderContext, member: CsvState, key: ObjectKey) -> Rendered | None:
+    """An object of a CSV that is left alone, as a tool leaves it that applies a manifest of its name (observed-91).
+
+    None if there is none, or if OLM writes it.
+    """
+    state, stored = context.options.state, context.cluster.objects.get(key)
+    before = state.objects.get(key) if state is not None else None
+    if state is None or stored is None or before is None or key.kind == "Secret":
+        return None
+    is_theirs = key in state.applied or before.object != stored.object
+    return stored if is_theirs and is_left_alone(context, member) else None
+
+
+def reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
+    """Whether OLM misses something of a CSV that works, one after the other: a certificate, what serves an API service,
+    the configuration of a webhook, or a conversion."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2369-L2427
+    objects, profile = context.cluster.objects, context.profile
+    owned = {item.deployment for item in csv.owned_apiservices}
+    for item in csv.owned_apiservices:
+        yield apiservice_key(item.service_name) not in objects
+    for serving in servings(profile, csv):
+        of_api = serving.deployment.name in owned
+        parts = [object_key(obj) for obj in certificate_objects(profile, csv, serving)]
+        yield any(key not in objects for key in parts if of_api or key.kind == "Secret")
+    for webhook in csv.webhooks:
+        if webhook.type == CONVERSION:
+            crds = (objects.get(crd_key(name)) for name in webhook.converted_crds)
+            yield any(crd is None or Crd(crd.object).conversion.get("strategy") != "Webhook" for crd in crds)
+        else:
+            yield not _is_configured(context, csv, webhook)
+
+
+def _is_configured(context: RenderContext, csv: Csv, item: WebhookDescription) -> bool:
+    """Whether the cluster has a configuration for a validating or mutating webhook, by the hash of its description."""
+    digest = deep_hash("WebhookDescription", item.object)
+    labels = filled(
+        context.profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=item.name, hash=digest
+    )
     part = context.cluster.objects.within((_ADMISSION_GROUP, _KINDS.get(item.type, "")))
-    return any(identifying <= labels_of(stored.object).items() for stored in part.values())
+    return any(labels.items() <= labels_of(stored.object).items() for stored in part.values())
 
 
 def removed_webhooks(context: RenderContext, csv: Csv) -> Iterator[ObjectKey]:

@@ -5,13 +5,22 @@ what the controllers of OLM clean up behind CSVs and OperatorGroups.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, PolicyRemoval, Workspace
-from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata, original_of
+from olmc.compiler.olm.facts import (
+    FAMILIES_AT_WORK,
+    csv_by_label,
+    family,
+    foreign_finalizers,
+    is_copy,
+    is_copy_by_metadata,
+    original_of,
+    terminating,
+)
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
@@ -48,7 +57,6 @@ from olmc.k8s.objects import (
     split_api_version,
     status_of,
     text,
-    texts,
 )
 
 Objects = Mapping[ObjectKey, Manifest]
@@ -150,34 +158,32 @@ def held_by_finalizers(
     with it, and its copies (R-CSV-1)."""
     waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
     stuck = {key for key in deleted if _cannot_be_selected(key, index.objects[key].object, profile)}
-    if not stuck and all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
+    if not stuck and not waiting:
         return frozenset()
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
-    held = stuck | foreign_finalizers(index, deleted).keys() | {
+    held = stuck | held_by_others(index, deleted).keys() | {
         key for key in waiting if key.kind not in _FINALIZED_BY_OTHERS and (key.group, key.kind) in left_alone
     }  # fmt: skip
     kinds, namespaces = {(key.group, key.kind) for key in held}, {key.namespace for key in held}
     for key in deleted:
         is_home = key[:2] == ("", "Namespace") and key.name in namespaces
         defines = key.kind == CRD_KIND and _defined_kind(index.objects[key].object) in kinds
-        is_owned = any(owner in held for owner in (*index.owners.get(key, ()), *_original(key, index)))
+        owners = (*index.owners.get(key, ()), *_original(key, index), *_api_owner(key, index))
+        is_owned = any(owner in held for owner in owners)
         if is_home or defines or (is_owned and not _goes_with_namespace(key, deleted)):
             held.add(key)
     return frozenset(held)
 
 
-def foreign_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> dict[ObjectKey, tuple[str, ...]]:
+def held_by_others(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> dict[ObjectKey, tuple[str, ...]]:
     """The finalizers that no controller of the cluster has, by the deleted objects that they hold (observed-83)."""
-    waiting = [
-        key for key in deleted
-        if key.kind not in _FINALIZED_BY_OTHERS and metadata_of(index.objects[key].object).get("finalizers")
-    ]  # fmt: skip
+    waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
     if not waiting:
         return {}
     left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
     crds = (_defined_kind(index.objects[key].object) for key in index.kinds.get((APIEXTENSIONS, CRD_KIND), ()))
-    at_work = {_family(group) for group, kind in crds if (group, kind) not in left_alone} | _FAMILIES
-    found = {key: tuple(_foreign(key, index.objects[key].object, at_work)) for key in waiting}
+    at_work = {family(group) for group, kind in crds if (group, kind) not in left_alone} | FAMILIES_AT_WORK
+    found = {key: tuple(foreign_finalizers(index.objects[key].object, key.group, at_work)) for key in waiting}
     return {key: finalizers for key, finalizers in found.items() if finalizers}
 
 
@@ -204,20 +210,13 @@ def _goes_with_namespace(key: ObjectKey, deleted: Mapping[ObjectKey, None]) -> b
 
 # OLM and Kubernetes take their own finalizers away.
 _FINALIZED_BY_OTHERS = frozenset({CSV_KIND, CRD_KIND})
-_FAMILIES = frozenset({"kubernetes.io", "k8s.io", "openshift.io", "coreos.com", "operatorframework.io"})
 
 
-def _family(domain: str) -> str:
-    """The part of a domain that the finalizers and the API groups of one project share."""
-    return ".".join(domain.split(".")[-2:])
-
-
-def _foreign(key: ObjectKey, obj: KubernetesObject, at_work: Collection[str]) -> Iterator[str]:
-    """The finalizers that an object has from others than its own API and the families of controllers at work."""
-    for name in texts(metadata_of(obj).get("finalizers")):
-        domain = name.partition("/")[0]
-        if "." in domain and _family(domain) not in at_work and _family(domain) != _family(key.group):
-            yield name
+def _api_owner(key: ObjectKey, index: DeletionIndex) -> Iterator[ObjectKey]:
+    """The CSV that an APIService names in its labels: OLM deletes it only once that does not exist any more."""
+    owner = csv_by_label(index.objects[key].object) if key.kind == "APIService" else None
+    if owner is not None:
+        yield ObjectKey(OLM_GROUP, CSV_KIND, *owner)
 
 
 def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set[tuple[str, str]]:
@@ -236,8 +235,10 @@ def _is_operator(key: ObjectKey) -> bool:
 
 
 def _terminating(manifest: Manifest) -> Manifest:
-    """An object that is deleted and waits for its finalizers: a namespace says so."""
+    """An object that is deleted and waits for its finalizers: a namespace says so, and OLM sees it at a CSV."""
     obj = manifest.object
+    if obj["kind"] == CSV_KIND and not is_copy(obj):
+        return manifest._replace(object=terminating(obj))
     if (obj["kind"], obj["apiVersion"]) != ("Namespace", "v1"):
         return manifest
     return manifest._replace(object={**obj, "status": {**status_of(obj), "phase": "Terminating"}})

@@ -32,10 +32,10 @@ from olmc.compiler.transition.deletion import (
     apply,
     cascade,
     deletion_index,
-    foreign_finalizers,
     handed_over,
     handovers,
     held_by_finalizers,
+    held_by_others,
     kept_for,
     named,
     pruned,
@@ -157,7 +157,7 @@ def _deleted(
         return
     index, gone = deletion_index(objects), dict[ObjectKey, None]()
     whole = cascade(index, [key for _, key in actions], {}, profile)
-    held, foreign = held_by_finalizers(index, whole, profile), foreign_finalizers(index, whole)
+    held, foreign = held_by_finalizers(index, whole, profile), held_by_others(index, whole)
     for action, key in actions:
         if key in gone or key not in objects:
             continue
