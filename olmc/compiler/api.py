@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from olmc.compiler.load.bundles import (
     PROJECT_FILE,
     in_default_namespace,
     inputs_of,
+    openshift_place_of,
     project_bundle,
     read_bundle,
     report_project,
@@ -32,7 +33,7 @@ from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
-from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
+from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of, with_apis_of
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, ObjectKey, Rendered, object_key
@@ -129,10 +130,14 @@ def _on_inferred_platform(
     if place is None or is_openshift(options.olm_version):
         return options
     if part is None:
-        from olmc.compiler.rules.findings.building import OPENSHIFT
-
-        report.add(OPENSHIFT.finding(place))
+        _report_openshift(place, report)
     return on_openshift(options, request.fixed | config.keys())
+
+
+def _report_openshift(place: Location, report: Report) -> None:
+    from olmc.compiler.rules.findings.building import OPENSHIFT  # few bundles show a platform
+
+    report.add(OPENSHIFT.finding(place))
 
 
 def _bundle_options(folder: Folder, request: CompileRequest, report: Report) -> tuple[Options, Mapping[str, Any]]:
@@ -190,7 +195,10 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
             made = _bundle_of_target(request, bundle_folder, options, report, chosen, targets)
             return _without_suppressed(made, path, report, config)
         if not report.failed:
-            settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
+            chosen_fields = request.fixed | config.keys()
+            settled, bundles, options = _settle_bundle(
+                path, bundle_folder, options, chosen_fields, report, request.stage
+            )
     else:
         workspace, options, config = _read_workspace(request._replace(tree=tree), report)
         if options.delete and options.state is not None and not report.failed:
@@ -415,13 +423,20 @@ def _bundle_in(folder: Folder, report: Report) -> Folder | None:
 
 
 def _settle_bundle(
-    path: Path, folder: Folder, options: Options, report: Report, stage: Callable[[str], object]
-) -> tuple[SettledCluster | None, Mapping[str, Bundle]]:
+    path: Path, folder: Folder, options: Options, chosen: Set[str], report: Report, stage: Callable[[str], object]
+) -> tuple[SettledCluster | None, Mapping[str, Bundle], Options]:
+    """Install a bundle by itself; also return the options with the APIs of OpenShift if the bundle is for OpenShift and
+    the user has `chosen` no version of OLM."""
     from olmc.compiler.reconcile.loop import reconcile, single_bundle  # a bundle for OLM v1 needs none of it
 
     bundle = read_bundle(path, folder, report)
     if bundle is None:
-        return None, {}
+        return None, {}, options
+    is_chosen = is_openshift(options.olm_version) or not chosen.isdisjoint(("olm_version", "olmVersion"))
+    place = openshift_place_of(bundle) if not is_chosen else None
+    if place is not None:
+        _report_openshift(place, report)
+        options = with_apis_of("", options)
     stage("settle")
     made = single_bundle(bundle, options, report)
     if made.watched and options.purpose == "apply":
@@ -431,7 +446,7 @@ def _settle_bundle(
             report.add(WATCHED_NAMESPACE.finding(None, name=name))
     there = options._replace(namespaces=(*options.namespaces, *made.watched))
     settled = reconcile(made.workspace, there, report, direct=made.steps, home=made.namespace)
-    return settled, made.workspace.bundles
+    return settled, made.workspace.bundles, options
 
 
 def _knows_version(options: Options, report: Report) -> bool:

@@ -177,6 +177,34 @@ def test_scopes_of_its_kinds_are_known(obj: dict[str, str], codes: list[str], tm
     assert olmc.compile(tmp_path).diagnostics == ()
 
 
+RULE = "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: tea}\n"
+SAMPLE = "apiVersion: console.openshift.io/v1\nkind: ConsoleYAMLSample\nmetadata: {name: tea}\n"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "manifest", "is_openshift"),
+    [
+        ({}, RULE, False),
+        ({"features.operators.openshift.io/cni": "false"}, RULE, False),  # bundles for any cluster have it as well
+        ({"operatorframework.io/suggested-namespace": "tea"}, RULE, False),
+        ({"operatorframework.io/suggested-namespace": "openshift-tea"}, RULE, True),
+        ({"operatorframework.io/suggested-namespace-template": '{"metadata": {"name": "openshift-tea"}}'}, RULE, True),
+        ({"operators.openshift.io/valid-subscription": "[]"}, RULE, True),
+        ({}, SAMPLE, True),
+    ],
+)
+def test_a_bundle_for_openshift_gets_its_apis(
+    annotations: dict[str, str], manifest: str, is_openshift: bool, tmp_path: Path
+) -> None:
+    """On another cluster its InstallPlan would fail (OLMC310)."""
+    bundle = the_bundle(tmp_path, csv={"metadata": {"annotations": annotations}})
+    (bundle / "manifests/more.yaml").write_text(manifest, encoding="utf-8")
+    found = {each.code for each in olmc.compile(bundle).diagnostics}
+    assert found & {"OLMC167", "OLMC310"} == {"OLMC167" if is_openshift else "OLMC310"}
+    chosen = olmc.CompileRequest(bundle, Options(olm_version="0.46.0"), frozenset({"olm_version"}))
+    assert "OLMC310" in {each.code for each in olmc.compile(chosen).diagnostics}
+
+
 GROUP = "OperatorGroup/openshift-operators/global-operators"
 
 

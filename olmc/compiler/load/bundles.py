@@ -28,6 +28,7 @@ from olmc.k8s.objects import (
     as_text,
     gvk_of,
     mapping,
+    metadata_of,
     name_of,
     namespace_of,
     object_key,
@@ -538,3 +539,23 @@ def _has_csv_bases(folder: Folder) -> bool:
     for name in _CSV_BASES:
         below = below.folder(name) if below is not None else None
     return below is not None
+
+
+_OPENSHIFT_GROUPS = ".openshift.io"
+_SUBSCRIBED = "operators.openshift.io/valid-subscription"
+_RESERVED = "openshift-"
+"""How the namespaces begin that an OpenShift keeps for itself."""
+
+
+def openshift_place_of(bundle: Bundle) -> Location | None:
+    """Return the place that shows that a bundle is for OpenShift, None where none does: an object of a group of
+    OpenShift, a namespace that OpenShift reserves, or the subscriptions of Red Hat that the operator is part of."""
+    csv = bundle.installed
+    for file in bundle.files:
+        if gvk_of(file.manifest.object).group.endswith(_OPENSHIFT_GROUPS):
+            return at(file.manifest.source, "apiVersion") or Location(file.manifest.source.path)
+    annotations = mapping(metadata_of(csv.object).get("annotations"))
+    is_reserved = as_text(suggested_namespace(annotations)).startswith(_RESERVED)
+    names = (SUGGESTED, SUGGESTED_TEMPLATE) if is_reserved else (_SUBSCRIBED,)
+    name = next((name for name in names if annotations.get(name)), "")
+    return at(csv.source, "metadata", "annotations", name) if name else None

@@ -12,7 +12,7 @@ from olmc.compiler.load.files import Folder, git_ignore_lines, has_file, ignore_
 from olmc.compiler.load.json_schema import SchemaProblem, problems
 from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, PlatformGroup, Proxy
 from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
-from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform, openshift
+from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform, openshift, with_apis_of
 from olmc.compiler.rules.findings import reconcile as lock_rules
 from olmc.compiler.rules.findings import reconcile as versions
 from olmc.compiler.rules.findings import workspace as rules
@@ -245,8 +245,8 @@ def openshift_place(manifests: Iterable[Manifest]) -> Location | None:
 
 
 def on_openshift(options: Options, chosen: Set[str]) -> Options:
-    """`options` with what every OpenShift has, whatever its version: where global catalogs are, and the OperatorGroup
-    of openshift-operators. What somebody has `chosen`, by field or by its name in olmc.yaml, stays."""
+    """`options` with what an OpenShift has, whatever its version: where global catalogs are, its APIs, and the
+    OperatorGroup of openshift-operators. What somebody has `chosen`, by field or by its name in olmc.yaml, stays."""
     facts, default = openshift(), Options()
     fields = config_fields()
     taken = {fields.get(name, name) for name in chosen}
@@ -258,7 +258,7 @@ def on_openshift(options: Options, chosen: Set[str]) -> Options:
     }
     group = PlatformGroup(**facts["globalOperatorGroup"])
     values["global_groups"] = tuple(dict.fromkeys((*options.global_groups, group)))
-    return options._replace(**values)
+    return with_apis_of("", options._replace(**values))
 
 
 LOCK_FILE = "olmc.lock"

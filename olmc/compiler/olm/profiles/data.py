@@ -302,11 +302,18 @@ def on_platform(options: Options, chosen: Set[str] = frozenset()) -> Options:
         for field, value in wanted.items()
         if field not in chosen and getattr(options, field) == getattr(default, field)
     }
-    known = {(resource.group, resource.kind, resource.versions) for resource in options.api_resources}
-    more = (r for r in served_by(release) if (r.group, r.kind, r.versions) not in known)
     group = PlatformGroup(**facts["globalOperatorGroup"])
     values["global_groups"] = tuple(dict.fromkeys((*options.global_groups, group)))
-    return options._replace(**values, api_resources=(*options.api_resources, *more))
+    return with_apis_of(release, options._replace(**values))
+
+
+def with_apis_of(release: str, options: Options) -> Options:
+    """The options with the APIs that an OpenShift release serves; of an unknown release, "", with those of the last
+    one that olmc knows, because an older cluster may have them as well."""
+    served = served_by(release or list(openshift()["kubernetes"])[-1])
+    known = {(resource.group, resource.kind, resource.versions) for resource in options.api_resources}
+    more = (each for each in served if (each.group, each.kind, each.versions) not in known)
+    return options._replace(api_resources=(*options.api_resources, *more))
 
 
 # The catalogs that a platform brings along: OpenShift's four, and the one of OperatorHub.io.

@@ -105,7 +105,9 @@ OPENSHIFT = Rule(
     "the cluster is an OpenShift of an unknown version, as this shows",
     "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
     "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
-    "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces.",
+    "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces. The "
+    "cluster has the APIs of OpenShift. A bundle shows an OpenShift by its objects of groups in openshift.io, a "
+    "suggested namespace that begins with openshift-, or the annotation operators.openshift.io/valid-subscription.",
     tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 SEVERAL_ENTRIES = Rule(
