@@ -92,7 +92,7 @@ def _untold(done: Sequence[CheckResult]) -> str:
     """How much was not looked at, or is known, as the last line has it."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
-    text += f", {known} findings known" if known else ""
+    text += f", {known} finding{'s' * (known != 1)} known" if known else ""
     unchanged = sum(each.unchanged for each in done)
     return text + (f", {unchanged} unchanged package{'s' * (unchanged != 1)} not looked at" if unchanged else "")
 
@@ -427,9 +427,9 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
             return [parts[number] for number in range(len(tasks))]
 
-        def found_at(place: Path) -> tuple[Diagnostic, ...]:
-            doing(f"checking {place}")
-            return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
+        def found_at(one: Input) -> tuple[Diagnostic, ...]:
+            doing(f"checking {one.root}")
+            return checked_path(order._replace(may_be_empty=True), one, timings).result.diagnostics
 
         def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
             doing(f"checking {len(packages)} packages in {place}")
@@ -493,7 +493,7 @@ def in_short(clusters: Sequence[RepositoryCluster]) -> str:
 
 def clusters_as_text(clusters: Sequence[RepositoryCluster], *, verbose: bool) -> str:
     """Return a line for each group of clusters with the same entries, and one for entries without a cluster; all
-    entries if it is `verbose`."""
+    entries if it is `verbose`. Without any name of a cluster, the number of entries says enough."""
     most = len({path for cluster in clusters for path in cluster.paths}) if verbose else _SHOWN
     lines = [
         f"cluster{'s' * (len(cluster.names) != 1)} {', '.join(cluster.names)}: {join_limited(cluster.paths, most)}"
@@ -502,6 +502,6 @@ def clusters_as_text(clusters: Sequence[RepositoryCluster], *, verbose: bool) ->
     ]
     named = {path for cluster in clusters if cluster.names for path in cluster.paths}
     alone = list(dict.fromkeys(path for c in clusters if not c.names for path in c.paths if path not in named))
-    if alone:
+    if alone and (named or verbose):
         lines.append(f"no cluster is named for: {join_limited(alone, most)}")
     return "".join(f"{clean(line)}\n" for line in lines)

@@ -16,7 +16,7 @@ from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.entries import RepositoryEntry, changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
-from olmc.compiler.load.repository import pattern_part
+from olmc.compiler.load.repository import entry_parts, has_content_of_all, pattern_part, same_part
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import NAMED_MARK
 from olmc.compiler.model.catalog import names_of_bundles
@@ -62,7 +62,7 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
     root = Path(new or ".")
     if not root.is_dir() or (old.startswith("git:") and ":" in old.removeprefix("git:")) or ".." in old:
         wrong_usage("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
-    meant = _entries([root], [name])
+    meant = [_input_of(root, entry) for entry in _chosen_entries([root], [name])]
     if any(one.part is not None for one in meant):
         bad_value(f"{name} is a file with values of a pattern; compare it with `olmc plan --entry {name}`.", "--entry")
     folders = dict.fromkeys(one.root for one in meant)
@@ -75,11 +75,16 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
 
 
 def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
-    """The entries of a repository that are called so, with how they are installed if they are Helm charts."""
+    """The entries of a repository that are called so, with how they are installed if they are Helm charts, and with the
+    catalogs and bundles of the repository."""
+    return [one for entry in _chosen_entries(paths, names) for one in _inputs_of(paths[0], entry)]
+
+
+def _chosen_entries(paths: Sequence[Path], names: Sequence[str]) -> Iterable[RepositoryEntry]:
     if len(paths) > 1:
         wrong_usage("--entry chooses in one repository; give one PATH.")
     known, report = entries_at(paths[0]), Report()
-    inputs: dict[tuple[str, Release | None], Input] = {}
+    entries: dict[tuple[str, Release | None], RepositoryEntry] = {}
     for name in names:
         meant = chosen(known, name)
         if not meant:
@@ -88,9 +93,15 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
             near = did_you_mean(*close_matches(name, words, 3)) or f"There are: {join_limited(words, 12)}."
             bad_value(f"{paths[0]} has no entry {name}. {near}", "--entry")
         changed_entries(meant, report)
-        inputs.update({(entry.path, entry.release): _input_of(paths[0], entry) for entry in meant})
+        entries.update({(entry.path, entry.release): entry for entry in meant})
     tell(tuple(report), paths[0])
-    return list(inputs.values())
+    return entries.values()
+
+
+def _inputs_of(root: Path, entry: RepositoryEntry) -> list[Input]:
+    is_alone = entry.is_pattern or not has_content_of_all(root)
+    parts = () if is_alone else entry_parts(root, entry, Options())
+    return [Input(root, part=part) for part in parts] or [_input_of(root, entry)]
 
 
 def _input_of(root: Path, entry: RepositoryEntry) -> Input:
@@ -225,6 +236,21 @@ def _counts(root: Path, done: Compilation) -> dict[str, int]:
 _Key = tuple[str, str, str]
 
 
+def _is_of_values(one: Input) -> bool:
+    """Whether an input is an entry that a chart or a validated pattern makes of values."""
+    if one.part is None:
+        return False
+    return any(each.entry.release is not None or each.entry.is_pattern for each in one.part.cluster.placements)
+
+
+def _input_at(place: Path, one: Input) -> Input | None:
+    """An input as it is in another version of its directory, None for an entry that is not there."""
+    if one.part is None:
+        return Input(place)
+    part = same_part(place, one.part, Options())
+    return Input(place, part=part) if part is not None else None
+
+
 class SinceResult(NamedTuple):
     """The findings that a revision does not have, and how many it has as well."""
 
@@ -233,7 +259,7 @@ class SinceResult(NamedTuple):
 
 
 def findings_at(
-    rev: str, inputs: Sequence[Input], check: Callable[[Path], Iterable[Diagnostic]]
+    rev: str, inputs: Sequence[Input], check: Callable[[Input], Iterable[Diagnostic]]
 ) -> list[tuple[Diagnostic, ...]]:
     """What `check` finds in each directory as the revision has it, () for one that it does not have.
 
@@ -241,7 +267,7 @@ def findings_at(
     """
     if any(one.is_staged or one.beside is not None for one in inputs):
         wrong_usage("--since compares directories; files and streams have no revision.")
-    if any(one.release is not None or one.part is not None for one in inputs):
+    if any(one.release is not None or _is_of_values(one) for one in inputs):
         wrong_usage("--since compares folders; what an Application renders a chart with has no revision.")
     report = Report()
     found = []
@@ -257,7 +283,8 @@ def findings_at(
                 below = path.relative_to(top).as_posix()
                 extent = Extent(may_be_absent=True, by_package=True)
                 place = write_tree(Revision(rev, below), target, report, extent=extent)
-                found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
+                before = _input_at(place, one) if place is not None and any(place.iterdir()) else None
+                found.append(tuple(check(before)) if before is not None else ())
         except GitError as error:
             report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
     tell(tuple(report), least=Severity.ERROR)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from commands import as_typed, clone_repository, olmc, replace_text
+from commands import as_typed, clone_repository, commit_all, git, olmc, replace_text
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 
@@ -127,6 +127,46 @@ def test_what_status_advises_at_the_root_shows_the_same_failure(
         assert [each["names"] for each in data["clusters"]] == [["clusters/north"], ["clusters/south"]]
     unknown = olmc("why", "tide", str(root))
     assert (unknown.exit_code, "There is no CSV, package or object tide" in unknown.stderr) == (2, True)
+
+
+@pytest.mark.process
+@needs_kustomize
+@pytest.mark.parametrize(
+    ("is_accepted", "expected"), [(False, ["OLMC510"]), (True, [])], ids=["catalog", "and-settings"]
+)
+def test_an_entry_has_what_the_top_of_its_repository_has(
+    is_accepted: bool, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The catalogs and the settings at the top count for `--entry` as they do at the root."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("north", "south"):
+        write_entry(Path("clusters", name))
+    write_catalog(Path("catalogs/harbour"))
+    if is_accepted:
+        suppress = "spec: {suppress: [{code: OLMC510, reason: the channel comes}]}"
+        Path("olmc.yaml").write_text(f"apiVersion: olmc.dev/v1alpha1\nkind: Config\n{suppress}\n", encoding="utf-8")
+    done = json.loads(olmc("check", "--entry", "clusters/north", "-o", "json").stdout)
+    assert [each["code"] for each in done["findings"]] == expected
+
+
+@pytest.mark.process
+@needs_kustomize
+def test_since_compares_an_entry_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the top of the repository has catalogs for it, and where it has them since then."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("north", "south"):
+        write_entry(Path("clusters", name))
+    git("init", "--quiet", cwd=tmp_path)
+    commit_all(tmp_path, "entries")
+    write_catalog(Path("catalogs/harbour"))
+    commit_all(tmp_path, "catalog")
+
+    def new(revision: str) -> list[str]:
+        done = olmc("check", "--entry", "clusters/north", "--since", revision, "-o", "json")
+        return [each["code"] for each in json.loads(done.stdout)["findings"]]
+
+    assert (new("HEAD"), new("HEAD~1")) == ([], ["OLMC510"])
+    assert "2 findings known" in olmc("check", "--entry", "clusters/north", "--since", "HEAD").stdout
 
 
 def write_entry(folder: Path) -> None:

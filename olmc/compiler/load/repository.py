@@ -14,12 +14,13 @@ from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
 from olmc.compiler.load.charts import kinds_of_chart
-from olmc.compiler.load.config import openshift_place
+from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, openshift_place
 from olmc.compiler.load.entries import (
     Repository,
     RepositoryEntry,
     as_read,
     changed_entries,
+    entries_at,
     rendered_chart,
     repository_at,
 )
@@ -27,6 +28,7 @@ from olmc.compiler.load.files import Folder, is_bundle, read_text
 from olmc.compiler.load.kustomization import SharedBases, kustomization_in
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Destination, Variables
+from olmc.compiler.load.vendored import VENDOR_FOLDER
 from olmc.compiler.load.workspace_files import FoundFiles, add_installed_by_policies, add_parts, found_files
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
@@ -199,7 +201,27 @@ def pattern_part(root: Path, path: str, options: Options) -> ClusterPart | None:
     return next(iter(build_repository(repository._replace(entries=entries), options).parts), None)
 
 
+def has_content_of_all(root: Path) -> bool:
+    """Return whether the top of the repository at `root` has settings, catalogs or bundles, which all entries use."""
+    return any((root / name).exists() for name in _OF_ALL_ENTRIES)
+
+
+def entry_parts(root: Path, entry: RepositoryEntry, options: Options) -> tuple[ClusterPart, ...]:
+    """Build the clusters of an entry of the repository at `root`, with the content at its top; () in a workspace."""
+    repository = repository_at(root)
+    return build_repository(repository._replace(entries=(entry,)), options).parts if repository is not None else ()
+
+
+def same_part(root: Path, part: ClusterPart, options: Options) -> ClusterPart | None:
+    """Build a cluster of one entry as another version of its repository at `root` has it; None where it has none."""
+    entry = part.cluster.placements[0].entry
+    same = (known for known in entries_at(root) if (known.path, known.release) == (entry.path, entry.release))
+    parts = [built for known in same for built in entry_parts(root, known, options)]
+    return next((built for built in parts if built.cluster.names == part.cluster.names), parts[0] if parts else None)
+
+
 _BUNDLES_FOLDER = "bundles"
+_OF_ALL_ENTRIES = (CATALOGS_FOLDER, _BUNDLES_FOLDER, VENDOR_FOLDER, LOCK_FILE, CONFIG_FILE)
 
 
 def _shared(repository: Repository) -> FoundFiles:
