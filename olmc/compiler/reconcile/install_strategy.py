@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, StrategyProgress
+from olmc.compiler.model.cluster import (
+    ByNamespace,
+    Cluster,
+    CsvState,
+    NamespacedName,
+    StrategyProgress,
+    namespaced_name,
+)
 from olmc.compiler.model.operators import CONVERSION, Csv, OperatorGroup, WebhookDescription
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.naming import MANAGED, WEBHOOK_NAME, group_annotations, owner_labels
@@ -210,7 +217,9 @@ def install(
     """
     # An account of the group is asked for its rights only where OLM writes something.
     asked = _Asked(access, Subject(ACCOUNT, csv.namespace, group.account), bool(group.account))
-    asked = asked._replace(is_asked=asked.is_asked and not is_written(csv, cluster, options))
+    earlier = cluster.members.get(namespaced_name(csv))
+    stays = earlier is not None and earlier.succeeded and is_written(csv, cluster, options)
+    asked = asked._replace(is_asked=asked.is_asked and not stays)
     # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
     problem, certificates = _certificate_problem(csv, cluster, options, asked)
     if problem:
