@@ -44,11 +44,12 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.api import emptiness
+from olmc.compiler.load.config import read_config
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, clean, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
-from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import docs_url
 from olmc.review.check.check import (
@@ -80,6 +81,7 @@ from olmc.version import __version__
 if TYPE_CHECKING:
     import click
 
+    from olmc.cli.inputs import FoundBefore
     from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.load.repository import RepositoryCluster
     from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
@@ -427,9 +429,10 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
             return [parts[number] for number in range(len(tasks))]
 
-        def found_at(one: Input) -> tuple[Diagnostic, ...]:
+        def found_at(one: Input) -> FoundBefore:
             doing(f"checking {one.root}")
-            return checked_path(order._replace(may_be_empty=True), one, timings).result.diagnostics
+            found = checked_path(order._replace(may_be_empty=True), one, timings).result
+            return FoundBefore(found.diagnostics, found.suppressed, read_config(one.root, Report()))
 
         def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
             doing(f"checking {len(packages)} packages in {place}")
@@ -437,8 +440,9 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             return check_repository_of_bundles(request, rules, in_processes, packages)
 
         before = now = None
+        accepted: list[str] = []
         if opts.since:
-            from olmc.cli.inputs import findings_at, findings_of_changed_packages, only_new
+            from olmc.cli.inputs import FoundBefore, accepted_since, findings_at, findings_of_changed_packages, only_new
 
             changed = findings_of_changed_packages(opts.since, inputs, found_in_changed)
             if changed is not None:
@@ -459,7 +463,8 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             for number, one in enumerate(inputs)
         ]
         if before is not None:
-            fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
+            accepted = [accepted_since(opts.since, now, then) for now, then in zip(done, before, strict=True)]
+            fresh = [only_new(now.diagnostics, then.diagnostics) for now, then in zip(done, before, strict=True)]
             done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]
     in_order = [checked[number] for number in range(len(inputs))]
     tell_idle(ctx, [one.given for one in in_order if one.given is not None])
@@ -477,6 +482,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
         print_findings(
             done, output, least, failing, show_secrets=opts.show_secrets, is_empty=output == "text" and bool(empty)
         )
+    say("".join(accepted), nl=False)
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)
 
 

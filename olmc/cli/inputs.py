@@ -6,13 +6,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, say, tell, wrong_usage
 from olmc.compiler.load.bundles import has_many_packages
+from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import RepositoryEntry, changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
@@ -21,8 +23,9 @@ from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import NAMED_MARK
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Options
+from olmc.compiler.output.messages import clean, seen_from
 from olmc.compiler.rules.findings.output import NO_GIT
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited, one_line
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.git import PATTERN_FILES, Extent, GitError, Revision, changed_paths, top_of, write_tree
 from olmc.review.plan.engine import Beginning, NamedState, NoStateError, as_begun, joined_states, named_state
@@ -258,10 +261,16 @@ class SinceResult(NamedTuple):
     known: int
 
 
-def findings_at(
-    rev: str, inputs: Sequence[Input], check: Callable[[Input], Iterable[Diagnostic]]
-) -> list[tuple[Diagnostic, ...]]:
-    """What `check` finds in each directory as the revision has it, () for one that it does not have.
+class FoundBefore(NamedTuple):
+    """The findings of a directory in a revision, those that are accepted there, and the settings of its olmc.yaml."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    suppressed: tuple[Diagnostic, ...] = ()
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+
+def findings_at(rev: str, inputs: Sequence[Input], check: Callable[[Input], FoundBefore]) -> list[FoundBefore]:
+    """What `check` finds in each directory as the revision has it, nothing for one that it does not have.
 
     Ends the command if git can't be asked, or if the revision can't be read.
     """
@@ -284,7 +293,7 @@ def findings_at(
                 extent = Extent(may_be_absent=True, by_package=True)
                 place = write_tree(Revision(rev, below), target, report, extent=extent)
                 before = _input_at(place, one) if place is not None and any(place.iterdir()) else None
-                found.append(tuple(check(before)) if before is not None else ())
+                found.append(check(before) if before is not None else FoundBefore())
         except GitError as error:
             report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
     tell(tuple(report), least=Severity.ERROR)
@@ -301,7 +310,7 @@ class ChangedPackages(NamedTuple):
     """The result for the packages of a repository of bundles that differ from a revision, and their findings there."""
 
     now: CheckResult
-    before: tuple[Diagnostic, ...]
+    before: FoundBefore
 
 
 def findings_of_changed_packages(
@@ -334,7 +343,9 @@ def findings_of_changed_packages(
         extent = Extent(may_be_absent=True, only=only, by_package=True)
         place = write_tree(Revision(rev, path.relative_to(top).as_posix()), Path(folder), report, extent=extent)
         before = check(place, scan_workspace(place, by_package=True), packages) if place is not None else None
-        return ChangedPackages(now, before.diagnostics) if before is not None else None
+        if before is None:
+            return None
+        return ChangedPackages(now, FoundBefore(before.diagnostics, before.suppressed, read_config(root, Report())))
     return None
 
 
@@ -350,6 +361,31 @@ def only_new(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> SinceRe
         else:
             new.append(diagnostic)
     return SinceResult(tuple(new), len(listed) - len(new))
+
+
+_MOST_ACCEPTED = 20
+
+
+def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
+    """What a directory accepts of the findings that a revision does not have, and the settings by which it differs, as
+    lines for people; "" for neither."""
+    accepted = only_new(now.suppressed, (*before.diagnostics, *before.suppressed)).new
+    lines = []
+    if accepted:
+        more = len(accepted) - _MOST_ACCEPTED
+        lines.append(f"olmc: {len(accepted)} finding{'s' * (len(accepted) != 1)} accepted that {rev} lacks:")
+        for one in seen_from(now.shown_as.rstrip("/"), accepted[:_MOST_ACCEPTED]):
+            place = f"{one.location}: " if one.location is not None else ""
+            lines.append(f"  {place}{one.severity}: {one_line(one.message)} [{one.code}]")
+        lines += [f"  and {more} more"] if more > 0 else []
+    settings = read_config(now.root, Report())
+    names = sorted(
+        name for name in settings.keys() | before.settings.keys() if settings.get(name) != before.settings.get(name)
+    )
+    if names:
+        fields = ", ".join(f"spec.{name}" for name in names)
+        lines.append(f"olmc: {now.shown_as}olmc.yaml differs from {rev}, and counts as it is here: {fields}")
+    return "".join(f"{clean(line)}\n" for line in lines)
 
 
 def _key(diagnostic: Diagnostic) -> _Key:

@@ -755,6 +755,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/ConfigMap", "data *default-service-account", COMES._replace(of_new=False), _WORKS, _TEKTON),
     _risk("/ConfigMap", "data default-*pod-template", COMES._replace(of_new=False), _WORKS, _TEKTON),
     _risk("operator.tekton.dev/*", "** default-service-account", COMES._replace(of_new=False), _WORKS),
+    _risk("olmc.dev/Config", "spec vendor mirrors", GROWS, _MIRROR),
     # Networks
     _risk("networking.k8s.io/NetworkPolicy", "", REMOVED, _OPEN),
     _risk("networking.k8s.io/NetworkPolicy", "spec", _LETS_THROUGH, _OPEN),

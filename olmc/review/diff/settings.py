@@ -40,6 +40,7 @@ from olmc.review.diff.crd_kinds import (
 )
 from olmc.review.diff.deltas import deltas, path_text
 from olmc.review.diff.git import submodules_at
+from olmc.review.diff.object_grades import KnownPlaces, explained, risks_of_change
 from olmc.review.diff.premises import Assumed
 from olmc.review.explain.left_out import SettledCompilation, left_out_of, rank
 
@@ -53,10 +54,12 @@ _MOST = 12
 
 
 @change_kind("SettingChanged", ChangeGroup.SETTINGS)
-def setting_changed(path: str, old: Any, new: Any, is_narrowing: bool) -> Judgement:
-    """A setting of olmc.yaml with another value, or one that comes or goes; `path` as `spec.exclude`."""
+def setting_changed(path: str, old: Any, new: Any, is_narrowing: bool, why: tuple[str, ...]) -> Judgement:
+    """A setting of olmc.yaml with another value, or one that comes or goes; `path` as `spec.exclude`, `why` has the
+    reasons for which it is a risk."""
     effect = "; it decides what is compiled, and does not count here" if is_narrowing else ""
-    return RISK if is_narrowing else CHANGE, (shown(path), *from_to(old, new), effect)
+    reasons: Message = ("; ", *listed(why, len(why))) if why else ()
+    return RISK if is_narrowing or why else CHANGE, (shown(path), *from_to(old, new), effect, *reasons)
 
 
 @change_kind("PatternAdded", ChangeGroup.SETTINGS, ADDED)
@@ -384,6 +387,7 @@ def _is_pattern(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
 
 
+_CONFIG = ObjectKey("olmc.dev", "Config", "", CONFIG_FILE)
 _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 """Settings that decide what there is to see."""
 
@@ -416,9 +420,11 @@ def _file(path: str) -> ObjectKey:
 
 def _config(old: SideSettings, new: SideSettings) -> Iterator[DiffChange]:
     before, after = ({key: value for key, value in side.config.items() if key != "suppress"} for side in (old, new))
+    tested = KnownPlaces({}, {})
     for delta in deltas(before, after, ("spec",)):
         is_narrowing = len(delta.path) > 1 and delta.path[1] in _NARROWING
-        yield setting_changed(_file(CONFIG_FILE), path_text(delta.path), delta.old, delta.new, is_narrowing)
+        why = explained(risks_of_change(_CONFIG, {"spec": before}, {"spec": after}, delta, tested), delta.path)
+        yield setting_changed(_file(CONFIG_FILE), path_text(delta.path), delta.old, delta.new, is_narrowing, why)
 
 
 def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffChange]:
@@ -427,7 +433,7 @@ def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffChange
     yield from (pattern_added(file, pattern) for pattern in sorted(added))
     yield from (pattern_removed(file, pattern) for pattern in sorted(removed))
     if old != new and not removed and not added:  # of patterns that contradict each other, the last one counts
-        yield setting_changed(file, "order", list(old), list(new), is_narrowing=True)
+        yield setting_changed(file, "order", list(old), list(new), is_narrowing=True, why=())
 
 
 def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Iterator[DiffChange]:
