@@ -373,12 +373,17 @@ def part_files(root: Path, folder: Folder) -> frozenset[str]:
     return frozenset(parts)
 
 
+_WAY_TO_ONE = (
+    "Give the folder of one as PATH, or where the command has --entry, its folder or the name of what applies it:"
+)
+
+
 def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
     """Say which entries there are, where one has to be chosen."""
     if entries:
         listed = [f"  {entry}" for entry in entries[:_MOST]]
         more = [f"  and {len(entries) - _MOST} more"] if len(entries) > _MOST else []
-        hint = "\n".join(("Give the folder of one, or --entry with its folder or with who applies it:", *listed, *more))
+        hint = "\n".join((_WAY_TO_ONE, *listed, *more))
         held = (("kustomizations", any(entry.is_kustomization for entry in entries)),
                 ("charts", any(entry.is_chart for entry in entries)))  # fmt: skip
         kinds = " and ".join(name for name, is_there in held if is_there) or "applications"
