@@ -218,6 +218,17 @@ def is_bundle(folder: Folder) -> bool:
     return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
+_OF_SOURCES = frozenset(
+    ("go.mod", "Cargo.toml", "pom.xml", "build.gradle", "package.json", "pyproject.toml", "setup.py", "Makefile")
+)
+
+
+def is_source_tree(folder: Folder) -> bool:
+    """Whether a directory has the source code of a program: no tool applies it as a whole, and a bundle at its top is
+    only a part of it."""
+    return not _OF_SOURCES.isdisjoint(folder.files)
+
+
 def in_walk_order(path: str) -> list[bytes]:
     """The key by which Go's `filepath.Walk` sorts files, and so `kubectl apply -R` and Argo CD: the names in each
     folder by their bytes, be it a file's or a folder's."""

@@ -28,6 +28,7 @@ from olmc.compiler.load.files import (
     git_ignore_lines,
     in_walk_order,
     is_bundle,
+    is_source_tree,
     no_folder,
     read_text,
     scan_everything,
@@ -442,7 +443,8 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
     """Whether a tool applies a file by its path, as far as the directory says so.
 
     Where objects of Argo CD or Flux say what they apply, or kustomize or Helm build what is applied, that is what they
-    apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder.
+    apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder, unless the bundle is at
+    the top of the source code of its operator.
     """
     appliers = read_appliers(root, folder)
     if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
@@ -450,6 +452,8 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
             path for path, several in appliers.by_path.items() if any(each.reading.is_recursive for each in several)
         ]
         return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
+    if is_bundle(folder) and is_source_tree(folder):
+        return lambda path: False  # noqa: ARG005
     is_of_bundle = is_bundle(folder) or project_bundles(folder) is not None
     if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:
         return lambda path: False  # noqa: ARG005

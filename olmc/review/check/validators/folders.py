@@ -22,7 +22,7 @@ from olmc.compiler.load.bundles import (
     says_csv,
     unfit_annotations,
 )
-from olmc.compiler.load.files import Folder, is_bundle, read_text
+from olmc.compiler.load.files import BUNDLE_FOLDERS, Folder, is_bundle, is_source_tree, read_text
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import MAX_BUNDLE_SIZE, compressed_size, most_compressed
@@ -166,8 +166,12 @@ def _read_file(root: Path, path: str) -> FolderFile:
 
 
 def _sizes(root: Path, folder: Folder) -> Sizes:
-    """Measure a bundle. Files far below the limit are not compressed: they are small enough in any case."""
-    paths = [root / path for path in folder.walk()]
+    """Measure a bundle, of source code with a bundle at its top only the folders of the bundle. Files far below the limit
+    are not compressed: they are small enough in any case."""
+    parts = [folder]
+    if is_source_tree(folder):
+        parts = [below for name in BUNDLE_FOLDERS if (below := folder.folder(name)) is not None]
+    paths = [root / path for part in parts for path in part.walk()]
     sizes = [path.stat().st_size for path in paths]
     most = sum(most_compressed(size) for size in sizes)
     if most * 2 < MAX_BUNDLE_SIZE:
