@@ -166,8 +166,10 @@ def _read_file(root: Path, path: str) -> FolderFile:
 
 
 def _sizes(root: Path, folder: Folder) -> Sizes:
-    """Measure a bundle, of source code with a bundle at its top only the folders of the bundle. Files far below the limit
-    are not compressed: they are small enough in any case."""
+    """Measure a bundle, of source code with a bundle at its top only the folders of the bundle.
+
+    Files far below the limit are not compressed: they are small enough in any case.
+    """
     parts = [folder]
     if is_source_tree(folder):
         parts = [below for name in BUNDLE_FOLDERS if (below := folder.folder(name)) is not None]
