@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, advice_from, as_text, register, seen_from
+from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, advice_from, as_text, clean, register, seen_from
 from olmc.k8s.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -299,7 +299,7 @@ def tell_unknown(approve: Sequence[str], approvals: Iterable[str]) -> None:
 
     for name, meant in unknown_approvals(approve, approvals):
         hint = did_you_mean(meant)
-        say(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip())
+        say(clean(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip()))
 
 
 def write_parts(parts: Iterable[bytes]) -> int:

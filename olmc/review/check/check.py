@@ -3,6 +3,7 @@ and the suppressions. `check` is the function of the Python API, and the command
 
 from __future__ import annotations
 
+import os
 import posixpath
 from bisect import bisect_right
 from collections import defaultdict
@@ -21,7 +22,9 @@ from olmc.compiler.load.files import (
     check_update_graphs,
     git_ignore_lines,
     ignore_lines,
+    is_file,
     no_folder,
+    read_bounded,
     read_text,
     scan_everything,
     scan_workspace,
@@ -571,6 +574,17 @@ def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
     return tuple(seen_from(result.shown_as.rstrip("/"), result.diagnostics))
 
 
+def _may_be_quoted(root: Path, file: Path) -> bool:
+    """Whether a message may show a line of a file: no link leads to it out of the directory, where any secret may be.
+
+    A base may stand beside what is built on it. What is no file may have no end.
+    """
+    there, base = file.resolve(), root.resolve()
+    return is_file(there) and (
+        there.is_relative_to(base) or there == Path(os.path.normpath(base / file.relative_to(root)))
+    )
+
+
 def line_reader(results: Iterable[CheckResult], *, show_secrets: bool = False) -> LineOf:
     """A function that gives the line of a place, read from the file below the directory that was checked; what is in
     Secrets is masked."""
@@ -579,10 +593,12 @@ def line_reader(results: Iterable[CheckResult], *, show_secrets: bool = False) -
     @cache
     def lines(path: str) -> list[str]:
         for shown_as, root in roots:
+            file = root / posixpath.relpath(path, shown_as or ".")
             try:
-                # A base may stand beside what is built on it.
-                text = (root / posixpath.relpath(path, shown_as or ".")).read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError):
+                if not _may_be_quoted(root, file):
+                    continue
+                text = read_bounded(file).decode("utf-8-sig")
+            except (OSError, ValueError):
                 continue
             return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
         return []
