@@ -51,6 +51,7 @@ from olmc.k8s.objects import (
     apiservice_key,
     gvk_of,
     labels_of,
+    metadata_of,
     namespace_of,
     object_key,
     owner_references,
@@ -402,6 +403,17 @@ def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
     return bool(owners) and len(owners) == len(owner_references(obj)) and not any(owner in csvs for owner in owners)
 
 
+def _orphaned_apiservices(cluster: Cluster) -> Iterator[ObjectKey]:
+    """The API services whose owner labels name a CSV that does not exist, which OLM deletes (R-API-3)."""
+    for key, stored in cluster.objects.within((_API_REGISTRATION, "APIService")).items():
+        owner = label_owner(stored.object)
+        if owner is not None and owner.kind == CSV_KIND and owner.name not in cluster.csvs:
+            yield key
+
+
+_API_REGISTRATION = "apiregistration.k8s.io"
+
+
 def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
     """Manifests that OLM takes over (conditions of its CSVs, API services that it adopts, Operators) or deletes."""
     conditions = (ObjectKey(OLM_GROUP, "OperatorCondition", name.namespace, name.name) for name in context.cluster.csvs)
@@ -414,7 +426,7 @@ def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
         ObjectKey(RBAC, kind, *name)
         for name, csv in csvs for kind in ("Role", "RoleBinding") if not has_copy_label(csv.object)
     )  # fmt: skip
-    deleted = (*deleted_deployments(context.cluster), *cleaned_up(context))
+    deleted = (*deleted_deployments(context.cluster), *cleaned_up(context), *_orphaned_apiservices(context.cluster))
     return frozenset((*conditions, *of_conditions, *services, *operators, *deleted))
 
 
@@ -585,10 +597,17 @@ def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[
     for key in named if profile.operator_api else ():
         ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))
         selector = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
+        name = key.removeprefix(COMPONENT_PREFIX)
+        existing = context.cluster.objects.get(ObjectKey(OLM_GROUP, "Operator", "", name))
+        # OLM writes the status alone of one that is there.
+        known = metadata_of(existing.object) if existing is not None else {}
         obj = {
             "apiVersion": profile.operator_api,
             "kind": "Operator",
-            "metadata": {"name": key.removeprefix(COMPONENT_PREFIX)},
+            "metadata": {
+                "name": name,
+                **{field: known[field] for field in ("labels", "annotations") if field in known},
+            },
             "spec": {},
             "status": {"components": {"labelSelector": selector, **({"refs": ordered} if ordered else {})}},
         }
