@@ -22,7 +22,16 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import is_copy_by_metadata, moves_to_v1, package_of, properties_of, real_csvs
+from olmc.compiler.olm.facts import (
+    FAMILIES_AT_WORK,
+    foreign_finalizers,
+    is_copy_by_metadata,
+    is_terminating,
+    moves_to_v1,
+    package_of,
+    properties_of,
+    real_csvs,
+)
 from olmc.compiler.olm.naming import PROPERTIES
 from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.apply_step import way_out
@@ -45,7 +54,7 @@ from olmc.k8s.diagnostics import (
     did_you_mean,
     join_limited,
 )
-from olmc.k8s.objects import CRD_KIND, GVK, CatalogKey, Origin, mapping, mappings, text, texts
+from olmc.k8s.objects import CRD_KIND, GVK, OLM_GROUP, CatalogKey, Origin, mapping, mappings, text, texts
 from olmc.k8s.yaml import at, locate
 
 if TYPE_CHECKING:
@@ -393,7 +402,22 @@ def _rule_for(member: CsvState, cluster: Cluster) -> tuple[Rule, str]:
     hint = group_way_out(member, cluster)
     if member.phase == "Pending":
         return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
-    return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint
+    if member.reason in rules.GROUP_REASONS:
+        return rules.GROUP_FAILURE, hint
+    return rules.INSTALL_FAILURE, _way_to_install(member)
+
+
+def _way_to_install(member: CsvState) -> str:
+    """The way out for a CSV that OLM can't install, or can't take away."""
+    held = tuple(foreign_finalizers(member.csv.object, OLM_GROUP, FAMILIES_AT_WORK))
+    if held and is_terminating(member.csv.object):
+        return rules.HELD_HINT.format(finalizers=", ".join(held))
+    group = member.group
+    # OLM installs with the rights of the group's account, if it has one, and the bundle is right (R-CSV-20).
+    if group is not None and group.account and " is forbidden: " in member.cause[2]:
+        account = f"{group.namespace}/{group.account}"
+        return rules.ACCOUNT_HINT.format(account=account, group=f"{group.namespace}/{group.name}")
+    return rules.INSTALL_HINT
 
 
 def unmet(member: CsvState) -> Iterator[str]:

@@ -251,6 +251,8 @@ WAYS_OUT: Mapping[str, str] = MappingProxyType({
     "details.",
     "OLMC302": "Add the missing CRDs, permissions or operators to the workspace. If the cluster has them already, "
     "list them in `apis` or `apisFrom` of olmc.yaml.",
+    "OLMC303": "Correct the bundle, or ask its author to. If the message says `is forbidden`, give the ServiceAccount "
+    "of the OperatorGroup the right instead. Remove a finalizer that no controller removes.",
     "OLMC305": "Correct the spec of the group. Add the ServiceAccount that it names to its namespace.",
     "OLMC308": "Correct the object that stops the plan, or change the objects that don't fit its CRD. Give the "
     "ServiceAccount of the OperatorGroup the rights that it lacks, and let the group target a namespace that exists.",

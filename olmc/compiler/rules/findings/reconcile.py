@@ -143,7 +143,7 @@ INSTALL_FAILURE = Rule(
     Severity.FAILURE,
     "An operator can't be installed",
     "{csv} in namespace {namespace} would be {phase} ({reason}): {text}",
-    "Correct the bundle, or ask its author to.",
+    "{hint}",
     "The install strategy of the CSV can't be carried out as it is written.",
     tags=IN_STATUS,
 )
@@ -217,6 +217,11 @@ UNSERVED_HINT = (
 REMOVED_HINT = (
     "Kubernetes serves {0} no longer since 1.{1}: the bundle must bring the object in another version. --kube-version "
     "compiles for an older cluster. OLM does not install the later objects."
+)
+INSTALL_HINT = "Correct the bundle, or ask its author to."
+ACCOUNT_HINT = "Give ServiceAccount {account} of OperatorGroup {group} the right that it lacks."
+HELD_HINT = (
+    "Remove {finalizers} from its metadata.finalizers, or run the controller that removes it; until then the CSV stays."
 )
 FORBIDDEN_HINT = (
     "Give ServiceAccount {account} the rights that it lacks; until then no further step of the plan is carried out."
