@@ -79,7 +79,7 @@ QUIET = 0.009
 
 
 def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cache: Path | None = None) -> Cost:
-    """What a command takes, of several runs the median; `written` is a folder that it makes anew, `cache` the one
+    """What a command takes, of several runs the median; `written` is a folder that it makes again, `cache` the one
     that it may keep things in."""
     costs = []
     env = environment_of(cache)

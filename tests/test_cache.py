@@ -56,7 +56,7 @@ def test_what_was_found_without_a_library_is_found_anew_with_it(
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 32, b"x" * 4000], ids=["empty", "short", "digest", "foreign"])
 def test_a_torn_or_foreign_entry_is_none(store: cache.Cache, damage: bytes) -> None:
-    """Torn, cut and overwritten files count as not there, and are written anew."""
+    """Torn, cut and overwritten files count as not there, and are written again."""
     name = cache.key(store, "view")
     cache.write(store, name, b"content")
     _entry(store, name).write_bytes(damage)

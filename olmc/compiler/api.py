@@ -107,7 +107,7 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     paths = request.part.cluster.paths if request.part is not None else ()
     of_entries = entry_settings(path, paths, report)
     options = _narrowed(options_from({**config, **of_entries.values}, request.options, request.fixed), request)
-    # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
+    # A lock that is to be written again may be broken; what is vendored counts as far as it can be read.
     lock = read_lock(path, report) if request.obey_lock else LockFile(None, read_lock(path, Report()).images)
     ignored, catalogs = tuple(config.get("ignore") or ()), (*cluster_catalogs(path, config), *of_entries.catalogs)
     known = tuple({object_key(catalog.object): catalog for catalog in catalogs}.values())

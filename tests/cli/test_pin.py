@@ -122,7 +122,7 @@ def test_a_pin_looks_at_the_default_channel_without_another(tmp_path: Path) -> N
 
 
 def test_a_lock_does_not_stand_in_the_way(tmp_path: Path) -> None:
-    """A pin may ask for what the lock hides; the lock is then to be written anew."""
+    """A pin may ask for what the lock hides; the lock is then to be written again."""
     put(tmp_path, catalog=CATALOG[:2])
     assert olmc("resolve", tmp_path, "--update").exit_code == 0
     put(tmp_path)

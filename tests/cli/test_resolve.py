@@ -201,7 +201,7 @@ def test_update_writes_a_lock_that_fits_its_schema(tmp_path: Path) -> None:
 
 
 def test_a_broken_choice_is_chosen_anew_and_the_images_stay(locked: Path) -> None:
-    """What is vendored was not chosen by the resolution: it can't make it anew, and must not lose it."""
+    """What is vendored was not chosen by the resolution: it can't make it again, and must not lose it."""
     file = locked / "olmc.lock"
     text = file.read_text(encoding="utf-8")
     digest = f"sha256:{'a' * 64}"

@@ -1,4 +1,4 @@
-"""`olmc fix`: what it changes cures the diagnosis, compiled anew; everything else stays as it is."""
+"""`olmc fix`: what it changes cures the diagnosis, compiled again; everything else stays as it is."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def changed(root: Path, old: str, new: str) -> None:
 
 
 def phases(root: Path) -> list[str]:
-    """The phases of all CSVs, compiled anew."""
+    """The phases of all CSVs, compiled again."""
     return [phase for phase, _ in olmc.compile(root).phases.values()]
 
 

@@ -1,4 +1,4 @@
-"""Problems that people reported: each proven remedy cures its case, compiled anew from the changed files."""
+"""Problems that people reported: each proven remedy cures its case, compiled again from the changed files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the documents state, what shows it, and the page that says so.
 
     .venv/bin/python tests/documents/statements.py           # counts
-    .venv/bin/python tests/documents/statements.py --write   # counts, and docs/statements.md anew
+    .venv/bin/python tests/documents/statements.py --write   # counts, and docs/statements.md again
 
 Each YAML file beside this module is a document (README.md has its keys).
 """

@@ -17,7 +17,7 @@ SCRIPT: dict[str, Any] = run_path(str(PROJECT / "docs" / "pictures.py"))
 @pytest.mark.process
 @pytest.mark.parametrize("name", SCRIPT["TABLE"])
 def test_a_picture_is_of_today(name: str, tmp_path: Path) -> None:
-    """If not, `make pictures` makes it anew."""
+    """If not, `make pictures` makes it again."""
     digests = json.loads((PROJECT / "docs" / "pictures" / "sources.json").read_text(encoding="utf-8"))
     text = SCRIPT["source_of"](SCRIPT["TABLE"][name], [sys.executable, "-m", "olmc"], tmp_path / "site")
     assert SCRIPT["digest"](text) == digests[name]

@@ -187,7 +187,7 @@ def test_what_takes_too_long_is_stopped_there(fleet: Fleet, dask: DaskCluster) -
 
 @pytest.mark.parametrize("again", [False, True], ids=["lost", "restarted"])
 def test_without_its_scheduler_it_ends_with_a_clear_error(fleet: Fleet, dask: DaskCluster, again: bool) -> None:
-    """A scheduler that goes, or that begins anew, ends the run with what to do; the next run goes on where it was."""
+    """A scheduler that goes, or that begins again, ends the run with what to do; the next run goes on where it was."""
     make_kustomization(fleet, "kiel", "slow")
     run = _started(fleet, dask)
     _wait_until_kept(fleet, 4, run)

@@ -279,7 +279,7 @@ def test_what_was_rendered_is_told_apart_by_its_digest() -> None:
     ids=str,
 )  # fmt: skip
 def test_a_result_that_no_worker_gives_is_none(changed: dict[str, Any]) -> None:
-    """Of a cache or of another machine: it is computed anew, or counted as failed."""
+    """Of a cache or of another machine: it is computed again, or counted as failed."""
     result = rendered("hull", "a")
     assert unpacked(packed(result)) == result
     assert unpacked(packed(result | changed)) is None

@@ -368,7 +368,7 @@ class _Answers(io.BytesIO):
 
 
 def run_cache(data: bytes) -> None:
-    """What the cache may have, whole and under the right key: a catalog that is one or is read anew, and results."""
+    """What the cache may have, whole and under the right key: a catalog that is one or is read again, and results."""
     known = stored_catalog(data, lambda _: "a: 1\n---\nb: 2\n", lambda: Catalog({}))
     if known is not None:
         as_text(known.found)

@@ -114,7 +114,7 @@ def long_patterns(folder: Path) -> None:
 
 
 def stars_below_each_other(folder: Path) -> None:
-    """What compares patterns with many stars takes its time to begin with, here in each folder anew."""
+    """What compares patterns with many stars takes its time to begin with, here in each folder again."""
     (folder / ".gitignore").write_text("a*b*c*d*e\n" + "".join(f"x{number}y\n" for number in range(2_000)))
     for number in range(2_000):
         (folder / f"{number}").mkdir()

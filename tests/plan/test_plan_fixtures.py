@@ -118,7 +118,7 @@ def test_every_change_is_explained() -> None:
 
 
 def test_the_way_out_of_a_failed_plan_works(tmp_path: Path) -> None:
-    """observed-48: after what the task says OLM installs anew, and the operator works."""
+    """observed-48: after what the task says OLM installs again, and the operator works."""
     (task,) = json.loads(plan("failed-plan-mended", "-o", "json").stdout)["tasks"]
     assert "delete subscription/beacon clusterserviceversion/beacon.v1.0.0" in task["command"]
     state = tmp_path / "state.yaml"

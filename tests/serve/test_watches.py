@@ -84,7 +84,7 @@ def test_a_watch_tells_only_of_what_is_selected() -> None:
     "version", ["clusterserviceversions:7,subscriptions:0", "clusterserviceversions:0,subscriptions:1"]
 )
 def test_a_version_that_the_server_never_had_is_expired(version: str) -> None:
-    """As after a new start of the server: the client lists anew."""
+    """As after a new start of the server: the client lists again."""
     reply = ask(application(feed(ONE), ""), f"{WATCH}&resourceVersion={version}")
     assert (reply.code, reply.data["reason"]) == (410, "Expired")
 

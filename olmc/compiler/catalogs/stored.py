@@ -44,7 +44,7 @@ class NotStorableError(ValueError):
     """What a stored catalog has no form for."""
 
 
-# Whatever is not as it was written is read anew.
+# Whatever is not as it was written is read again.
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 

@@ -271,7 +271,7 @@ _IMAGE_FIELDS = LockedImage._fields
 def read_lock(root: Path, report: Report) -> LockFile:
     """The lock in the root of a workspace, an empty one without it; problems are reported, each with its place.
 
-    Problems with the operators cost no image: what was vendored is no choice that `olmc resolve` could make anew.
+    Problems with the operators cost no image: what was vendored is no choice that `olmc resolve` could make again.
     """
     if not has_file(root, LOCK_FILE):
         return LockFile()

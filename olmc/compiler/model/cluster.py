@@ -398,7 +398,7 @@ class Cluster(NamedTuple):
 
     `profile`: the formats of the OLM that runs in it. `namespaces`: all namespaces with their labels. `groups`: the
     OperatorGroups that the API server accepted, and `provided` the APIs that the annotation of each lists (None: no
-    annotation). `objects`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
+    annotation). `objects`: the objects that nobody derives again: manifests, and what InstallPlans created. `csvs` and
     `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted, and `replaced` those of them whose install strategy was begun. `seeded`: what

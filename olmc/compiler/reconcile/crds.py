@@ -119,7 +119,7 @@ def _with_installers(
         for key, value in annotations_of(source).items()
         if key.startswith(prefix)
     ]
-    # A bundle may ship a CRD with such annotations, taken from a cluster: OLM writes all of them anew.
+    # A bundle may ship a CRD with such annotations, taken from a cluster: OLM writes all of them again.
     annotations = {key: value for key, value in annotations_of(crd).items() if not key.startswith(prefix)}
     installers = (*(value for value in values if _installer_exists(value, cluster)), str(csv))
     return {**annotations, **{prefix + fnv64a_hex(value): value for value in installers}}

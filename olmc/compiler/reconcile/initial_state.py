@@ -219,7 +219,7 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
         _refuse(manifest, ("spec", "install"), conflicts[0][1], report)
         return None
     typed = prune_unsupported(typed, profile)
-    # Where it stands is in its CsvState; the phase that it comes to is worked out anew.
+    # Where it stands is in its CsvState; the phase that it comes to is worked out again.
     typed.pop("status", None)
     return Csv({**typed, "apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 

@@ -185,7 +185,7 @@ PLATFORM = "linux/amd64"
 class VendorRequest(NamedTuple):
     """What the user wants.
 
-    `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, anew. `check`:
+    `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, again. `check`:
     change nothing. `platform`: "" for that of olmc.yaml. `whole_catalogs`: all packages, whatever olmc.yaml says, not
     only those that can be looked at. `catalogs`: files in place of the images of CatalogSources. `without_bundles`:
     catalogs are kept also where bundles can't be had. `sources` makes, of the `spec.vendor` in olmc.yaml, a function
@@ -288,7 +288,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
             report.add(proofs[name].finding()._replace(severity=Severity.WARNING))
     if update:
         present = {name: image for name, image in present.items() if proofs[name].holds}
-    # An update asks anew what tags stand for, and takes what is vendored only where that has not changed.
+    # An update asks again what tags stand for, and takes what is vendored only where that has not changed.
     have = {} if update else dict(present)
     if work.request.check:
         return _check(work, have, tuple(proofs.values()), report)
@@ -474,7 +474,7 @@ def _load(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> 
 def _with_bundles(
     root: Path, workspace: Workspace, have: Mapping[str, LockedImage], added: Sequence[NeededImage]
 ) -> Workspace | None:
-    """The workspace with more vendored bundles; None if it has to be read anew, as catalogs change."""
+    """The workspace with more vendored bundles; None if it has to be read again, as catalogs change."""
     templated = {image for catalog in workspace.catalogs.values() for image in catalog.images}
     # A new catalog, or a bundle that a template names, changes what there is to choose from.
     if any(need.kind == "catalog" or need.image in templated for need in added):

@@ -1,7 +1,7 @@
 """The tasks of a fleet on a Dask cluster: its scheduler says who does what, and does again what a dead worker had.
 
 Contents that several tasks need go to the workers once, in packs; what only one task needs goes along with it. A pack
-is a task by itself, so that the scheduler can make it anew where the only worker that had it died.
+is a task by itself, so that the scheduler can make it again where the only worker that had it died.
 """
 
 from __future__ import annotations

@@ -400,7 +400,7 @@ NOTHING = Compiled({}, {}, {})
 
 
 def compiled(opened: OpenDocuments, changed: Collection[Path], before: Compiled, least: Severity) -> Compiled:
-    """Compile what has an open document: anew what one of the `changed` files concerns, or all where that is unknown
+    """Compile what has an open document: again what one of the `changed` files concerns, or all where that is unknown
     (`changed` is empty), and what has not been compiled yet. Workspaces without an open document are forgotten."""
     analyses: dict[WorkspaceEntry, Analysis] = {}
     for root in opened.roots():

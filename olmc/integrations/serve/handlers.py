@@ -113,7 +113,7 @@ def expired(message: str) -> StatusError:
 
 
 def too_large_version(requested: str, current: str) -> StatusError:
-    """The client has seen a later state than the server; clients try again or start anew."""
+    """The client has seen a later state than the server; clients try again or start again."""
     text = f"Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return StatusError(status(504, text, {"causes": [cause], "retryAfterSeconds": 1}), {"Retry-After": "1"})
@@ -503,7 +503,7 @@ def page_for(store: Store, resource: Resource, namespace: str | None, query: Que
         version = snapshot.version
     else:
         version = f"packages:{store.packages.generation}"
-        # Packages have no history: a list that changed halfway has to begin anew.
+        # Packages have no history: a list that changed halfway has to begin again.
         if place is not None and place.version != version:
             raise expired(_CONTINUE)
         items = _items(store.packages, resource, namespace)

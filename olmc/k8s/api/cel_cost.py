@@ -19,7 +19,7 @@ from typing import Any
 
 from olmc.k8s.lean import NamedTuple, regex
 
-# A quote that nothing closes is no CEL; looking for its end from each one anew would take forever.
+# A quote that nothing closes is no CEL; looking for its end from each one again would take forever.
 _TEXT = r'''[rRbB]{0,2}(?:"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')'''
 _TOKENS = regex(
     rf"\.\s*(?P<search>matches|contains)\s*\(\s*(?P<wanted>{_TEXT})\s*(?=\))"

@@ -1,7 +1,7 @@
 """Writes `types/kubernetes.json` and `types/olm.json` from tables of Go structs: what reflection over the API's own
 types gives.
 
-`python -m olmc.k8s.gojson.generate SPEC...` writes both anew; tests/gojson/test_type_table.py compares. The SPECs are
+`python -m olmc.k8s.gojson.generate SPEC...` writes both again; tests/gojson/test_type_table.py compares. The SPECs are
 `k8s-field-order.json` and `v1/olm-v1-crd-fields.json` of the specification, and `types/builtin_kinds.json`;
 where two have a type, the first one counts. `catalogs.json` and `constraints.json` have the same format and are written
 by hand.

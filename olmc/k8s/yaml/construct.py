@@ -220,7 +220,7 @@ def _account(node: Node, work: _ConstructStep) -> None:
         return
     work.aliased += 1
     own, aliased = work.before
-    # go-yaml begins anew with each document, so that of many small ones each may cost what one may: further ones count
+    # go-yaml begins again with each document, so that of many small ones each may cost what one may: further ones count
     # together with those before.
     if own and aliased + work.aliased > _ALIASES_PER_FILE + ALIASES.most * (own + work.decoded - work.aliased):
         work.report.add(too_large(work.path, ALIASES, place=node.location(work.path)))

@@ -156,7 +156,7 @@ def unclosed(text: str, lines: list[str], *, pure: bool = False) -> Unclosed:
     last_scalar: list[Any] = []
 
     def follow(events: Iterable[Any]) -> None:
-        open_starts.clear()  # the reader in Python may begin anew where the C reader gave up
+        open_starts.clear()  # the reader in Python may begin again where the C reader gave up
         for event in events:
             if isinstance(event, MappingStartEvent | SequenceStartEvent):
                 open_starts.append(event)

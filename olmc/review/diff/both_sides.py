@@ -484,7 +484,7 @@ def _after(before: _MadeSide, source: SideSource, shared: _Shared) -> _MadeSide:
     made = [each.settled for each in (before.compilation, after.compilation) if each is not None and each.settled]
     if any(
         each.cluster.profile != made[0].cluster.profile for each in made
-    ):  # what another OLM wrote, this one may write anew, of which nothing is known
+    ):  # what another OLM wrote, this one may write again, of which nothing is known
         return _made(source, shared)
     source.report.found.extend(attempt.report.found)
     return after._replace(state=state)

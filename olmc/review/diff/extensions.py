@@ -714,7 +714,7 @@ def has_stuck(side: Side) -> bool:
 def edited_csvs(before: SettledCompilation, after: SettledCompilation) -> tuple[ObjectKey, ...]:
     """The CSVs that the cluster keeps as they are, although what they were installed from is not the same any more.
 
-    OLM installs nothing anew under a name that is there (R-CAT-410).
+    OLM installs nothing again under a name that is there (R-CAT-410).
     """
     was, now = _contents(before), _contents(after)
     names = sorted(name for name in was.keys() & now.keys() if was[name] != now[name])

@@ -195,7 +195,7 @@ def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGr
     into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
     # Without an order nothing says where OLM goes first, so any edge that leads on will do.
     reached = _reached(as_set(known.numbers[name] for name in heads), into)
-    # Versions without a bundle can't be installed anew, so it is no loss where they end.
+    # Versions without a bundle can't be installed again, so it is no loss where they end.
     alive = as_set(known.numbers[entry.name] for entry in served)
     deprecation = next((d for d in package.deprecations if (d.schema, d.name) == ("olm.channel", channel.name)), None)
     view = ChannelView(

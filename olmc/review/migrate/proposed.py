@@ -89,7 +89,7 @@ def _access(made: Compilation) -> SideAccess:
 
 
 def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Workspace:
-    """The workspace with the manifests of changed files read anew."""
+    """The workspace with the manifests of changed files read again."""
     after = {change.path: change.after for change in changes}
     report = Report()
     manifests = [manifest for manifest in workspace.manifests if manifest.source.path not in after]

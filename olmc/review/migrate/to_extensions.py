@@ -425,8 +425,8 @@ def _migrated(
         stays[name] = (*reasons, *_of_bundle(name, before, workspace, options, reasons))
     after, changed = before, workspace
     changes: tuple[FileChange, ...] = ()
-    # Refusing one move changes what the others find in the cluster, their permissions above all, so all are judged anew
-    # until nothing is refused and what was compiled is what will be written.
+    # Refusing one move changes what the others find in the cluster, their permissions above all, so olmc judges all
+    # again until nothing is refused and what was compiled is what will be written.
     for _ in range(_MOST_ROUNDS):
         refused = unwritable(moves, workspace, cluster, files)
         if not refused:

@@ -279,7 +279,7 @@ def test_what_is_installed_is_compared_file_by_file(change: str, with_grant: Pat
 
 
 def test_a_layer_of_another_bundle_proves_nothing(vendored: Path) -> None:
-    """The attack: the blob of a layer is made anew with the forged files, under the name that the manifest has."""
+    """The attack: the blob of a layer is made again with the forged files, under the name that the manifest has."""
     forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
     folder = vendored / path_of(locked(vendored)[FERRY])
     evil = {packed(tar(*folder_files(folder / name, f"{name}/"))) for name in ("manifests", "metadata")}

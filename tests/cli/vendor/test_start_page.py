@@ -123,7 +123,7 @@ def test_commands_of_the_page(section: str, host: str, tmp_path: Path, monkeypat
         program, *arguments = command.split()
         assert program == "olmc"
         printed = CliRunner().invoke(main, arguments).output
-        # What is packed anew each time has another digest each time.
+        # What is packed again each time has another digest each time.
         assert is_as_shown(output, re.sub(r"sha256:[0-9a-f]+", "sha256:...", printed)), printed
 
 

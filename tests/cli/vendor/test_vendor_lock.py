@@ -44,16 +44,16 @@ def test_operators_and_images_share_the_lock(root: Path) -> None:
 
 def test_update_chooses_versions_anew(tmp_path: Path, host: str, project: Path) -> None:
     """A lock of operators is obeyed, so what newer versions need is brought only when versions may move."""
-    root = at_registry(tmp_path, host, "anew", "upgrade")
+    root = at_registry(tmp_path, host, "again", "upgrade")
     text = (project / "fixtures/upgrade/catalogs/harbour/catalog.yaml").read_text()
     older = text.replace("- name: tide.v1.1.0\n  replaces: tide.v1.0.0\n", "").partition("---\nschema: olm.bundle")
     bundles = [part for part in text.split("---\n") if "schema: olm.bundle" in part and "v1.0.0" in part]
     layer = packed(tar(("configs/catalog.yaml", older[0] + "---\n" + bundles[0])))
-    push(host, "anew/catalogs/harbour", "v1", image([layer], CATALOG_LABELS))
+    push(host, "again/catalogs/harbour", "v1", image([layer], CATALOG_LABELS))
     assert olmc("vendor", root).exit_code == 0
     assert olmc("resolve", root, "--update").exit_code == 0
     assert "tide:v1.1.0" not in str(locked(root))
-    push(host, "anew/catalogs/harbour", "v1", image([packed(tar(("configs/catalog.yaml", text)))], CATALOG_LABELS))
+    push(host, "again/catalogs/harbour", "v1", image([packed(tar(("configs/catalog.yaml", text)))], CATALOG_LABELS))
     assert olmc("vendor", root).exit_code == 0
     assert "tide.v1.1.0" not in (root / "olmc.lock").read_text()
     assert olmc("vendor", root, "--update").exit_code == 0

@@ -159,7 +159,7 @@ def community_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[
     errors = [verdict.error] if verdict.error else []
     warnings = [verdict.warning] if verdict.warning else []
     if settings.dockerfile is None:
-        # The tools build this list anew from the errors: those come twice, an earlier warning is lost.
+        # The tools build this list again from the errors: those come twice, an earlier warning is lost.
         warnings = [*errors, _ask_for_dockerfile(apis)]
     elif label := _label_problem(settings.dockerfile, apis):
         errors.append(label)

@@ -309,7 +309,7 @@ def _installed(
         return cluster, outcome._replace(problem=str(error), unreadable=error.undecodable)
     done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
     done = done._replace(selections=tuple(selections), resolve_request=resolve_request)
-    # An Install that waited is decided anew, since what it waits for may have been approved.
+    # An Install that waited is decided again, since what it waits for may have been approved.
     applied = tuple(each for each in outcome.installs if each.applied)
     outcome = outcome._replace(installs=(*applied, done))
     if not done.applied:
