@@ -166,7 +166,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     def compiled(
         path: Path, narrowing: Narrowing | None, premises: Premises, version: str = next(iter(opts.olm_version))
     ) -> Compilation:
-        wanted = premises.of(options._replace(olm_version=version))
+        wanted = premises.of(options._replace(olm_version=version), given)
         one = compile(CompileRequest(path, wanted, given | premises.decided, narrowing, stage=timings.stage))
         timings.compiled(path, one)
         made.append(one)

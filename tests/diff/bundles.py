@@ -102,7 +102,7 @@ def read_pair(path: Path, folder: Path) -> Sides:
     options = Options(**case.get("options", {}))
 
     def compiled(place: Path, narrowing: Narrowing | None, premises: Premises) -> Compilation:
-        return compile(CompileRequest(place, premises.of(options), premises.decided, narrowing))
+        return compile(CompileRequest(place, premises.of(options, premises.decided), premises.decided, narrowing))
 
     for side in ("old", "new"):
         write = write_workspace if any("/" in key or "." in key for key in case[side]) else write_bundle

@@ -205,6 +205,30 @@ def test_a_bundle_for_openshift_gets_its_apis(
     assert "OLMC310" in {each.code for each in olmc.compile(chosen).diagnostics}
 
 
+@pytest.mark.parametrize("sides", [("plain", "marked"), ("marked", "plain"), ("marked", "marked"), ("plain", "plain")])
+def test_a_mark_of_openshift_alone_changes_no_object(sides: tuple[str, str], tmp_path: Path) -> None:
+    """Two bundles are compared on one cluster; one that serves nothing of it is taken to serve what both need."""
+    marks = {"plain": {}, "marked": {"operators.openshift.io/valid-subscription": "[]"}}
+    for side, name in zip(("old", "new"), sides, strict=True):
+        bundle = the_bundle(tmp_path / side, csv={"metadata": {"annotations": marks[name]}})
+        (bundle / "manifests/more.yaml").write_text(RULE, encoding="utf-8")
+    folders = [tmp_path / side / "bundles/kettle.v1.0.0" for side in ("old", "new")]
+    for fields in ({}, {"olm_version": "0.46.0"}):
+        result = olmc.diff(*folders, **fields)
+        assert "PrometheusRule" not in result.write()
+        assert not result.failed
+
+
+def test_a_kind_that_only_a_new_bundle_needs_is_a_risk(tmp_path: Path) -> None:
+    """Also if OLM installs all that the operator waits for before it comes to the object."""
+    folders = [the_bundle(tmp_path / side) for side in ("old", "new")]
+    (folders[1] / "manifests/more.yaml").write_text(RULE, encoding="utf-8")
+    assert "needs PrometheusRule (monitoring.coreos.com/v1) to be there" in olmc.diff(*folders).write()
+    (folders[1] / "manifests/sample.yaml").write_text(SAMPLE, encoding="utf-8")
+    assert "to be there" not in olmc.diff(*folders).write()
+    assert "needs PrometheusRule" in olmc.diff(*folders, olm_version="0.46.0").write()
+
+
 GROUP = "OperatorGroup/openshift-operators/global-operators"
 
 

@@ -93,6 +93,13 @@ def test_a_stronger_account_is_a_risk(role: str) -> None:
     assert not graved([*bindings, _account("strong")], [*bindings, _account("weak")])
 
 
+def test_a_new_object_that_runs_nothing_is_none_by_an_account_in_it() -> None:
+    bindings = [_binding("ServiceAccount", "strong", "cluster-admin")]
+    named = {"metadata": {"name": "o", "namespace": "n"}, "data": {"serviceAccountName": "strong"}}
+    assert not graved(bindings, [*bindings, {"apiVersion": "v1", "kind": "ConfigMap", **named}])
+    assert graved(bindings, [*bindings, {"apiVersion": "x.example.com/v1", "kind": "Runner", **named}])
+
+
 def test_an_account_that_may_do_no_more_is_none() -> None:
     bindings = [_binding("ServiceAccount", name, "cluster-admin") for name in ("one", "other")]
     assert not graved([*bindings, _account("one")], [*bindings, _account("other")])

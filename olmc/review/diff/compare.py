@@ -698,7 +698,7 @@ def _added(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> DiffChan
 
 def _rights_of_accounts(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> Iterator[str]:
     """Report the rights of ServiceAccounts under which an object of another kind than a workload runs something."""
-    for account in () if known.group == OLM_GROUP or not known.namespace else accounts_within(new):
+    for account in () if known.group in ("", OLM_GROUP) or not known.namespace else accounts_within(new):
         had = owners.rights().held(subject_of_account(known.namespace, account), Level.HIGH)
         if had:
             yield f"it runs as ServiceAccount {account}, which already had rights: {', '.join(had)}"

@@ -75,7 +75,7 @@ def diff(
     def compile_side(path: Path, narrowing: Narrowing | None, premises: Premises) -> Compilation:
         own = request if path == request.root else request._replace(beside=None, release=None)
         fixed = request.fixed - {"include", "exclude"} | premises.decided
-        return compile(own._replace(root=path, options=premises.of(wanted), fixed=fixed, narrowing=narrowing))
+        return compile(own._replace(root=path, options=premises.of(wanted, fixed), fixed=fixed, narrowing=narrowing))
 
     names = os.fspath(old), str(new) if isinstance(new, str) else os.fspath(request.root)
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:

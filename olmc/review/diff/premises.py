@@ -7,14 +7,15 @@ waits for it has no permissions and no Deployments yet, and a review is about th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from olmc.compiler.load.bundles import read_bundle
+from olmc.compiler.load.bundles import openshift_place_of, read_bundle
 from olmc.compiler.load.files import is_bundle, no_folder, scan
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
+from olmc.compiler.olm.profiles.data import is_openshift, with_apis_of
 from olmc.compiler.reconcile.loop import home_of, supported_modes
 from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.api.validation.metadata import api_version_problems
@@ -33,7 +34,8 @@ _ROUNDS = 5
 
 class Premises(NamedTuple):
     """What is taken for given: where a bundle is installed and in which mode it watches ("" for its own choice), kinds
-    that the cluster serves, the version of Kubernetes, whether every plan is approved, and what the cluster holds."""
+    that the cluster serves, the version of Kubernetes, whether every plan is approved, what the cluster holds, and
+    whether a bundle of either side is for OpenShift."""
 
     namespace: str = ""
     mode: str = ""
@@ -41,9 +43,12 @@ class Premises(NamedTuple):
     kube_version: str = ""
     approved: bool = False
     state: ClusterState | None = None
+    openshift: bool = False
 
-    def of(self, options: Options) -> Options:
-        """The options under these premises; what they say themselves wins."""
+    def of(self, options: Options, fixed: Set[str]) -> Options:
+        """The options under these premises; what they say themselves wins, and the version of OLM if it is `fixed`."""
+        if self.openshift and "olm_version" not in fixed and not is_openshift(options.olm_version):
+            options = with_apis_of("", options)
         namespace = options.install_namespace or self.namespace
         apis = [api.path for api in self.apis]
         scopes = {"AllNamespaces": (), "OwnNamespace": (namespace,), "SingleNamespace": ("default",)}
@@ -98,10 +103,12 @@ def bundle_at(path: Path) -> Bundle | None:
 
 
 def common_premises(old: Bundle, new: Bundle) -> Premises:
-    """The namespace of the old bundle, and the widest mode that both support; without one each has its own widest."""
+    """The namespace of the old bundle, and the widest mode that both support; without one each has its own widest. If
+    one of them is for OpenShift, both are installed there."""
     modes = supported_modes(old) & supported_modes(new)
     mode = next((mode for mode in _WIDEST_FIRST if mode in modes), "")
-    return Premises(home_of(old, Options()), mode)
+    is_for_openshift = any(openshift_place_of(bundle) is not None for bundle in (old, new))
+    return Premises(home_of(old, Options()), mode, openshift=is_for_openshift)
 
 
 def compile_assuming(
@@ -115,7 +122,7 @@ def compile_assuming(
     version = compilation.options.kube_version
     given, assumed = premises.apis, dict.fromkeys(premises.apis)
     for _ in range(_ROUNDS):  # what gets installed now may wait for something else
-        if compilation.settled is None or not _waits(compilation):
+        if compilation.settled is None or not (bundle is not None or _waits(compilation)):
             break
         absent = [api for api in _absent(compilation, bundle) if api not in assumed]
         higher = _unreached(compilation, compilation.options.kube_version)
