@@ -432,7 +432,7 @@ def _settle_bundle(
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}, options
-    is_chosen = is_openshift(options.olm_version) or not chosen.isdisjoint(("olm_version", "olmVersion"))
+    is_chosen = options.olm_version != DEFAULTS.olm_version or not chosen.isdisjoint(("olm_version", "olmVersion"))
     place = openshift_place_of(bundle) if not is_chosen else None
     if place is not None:
         _report_openshift(place, report)

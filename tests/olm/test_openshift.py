@@ -203,6 +203,8 @@ def test_a_bundle_for_openshift_gets_its_apis(
     assert found & {"OLMC167", "OLMC310"} == {"OLMC167" if is_openshift else "OLMC310"}
     chosen = olmc.CompileRequest(bundle, Options(olm_version="0.46.0"), frozenset({"olm_version"}))
     assert "OLMC310" in {each.code for each in olmc.compile(chosen).diagnostics}
+    older = olmc.compile(bundle, Options(olm_version="0.31.0"))
+    assert "OLMC310" in {each.code for each in older.diagnostics}
 
 
 @pytest.mark.parametrize("sides", [("plain", "marked"), ("marked", "plain"), ("marked", "marked"), ("plain", "plain")])
@@ -212,21 +214,21 @@ def test_a_mark_of_openshift_alone_changes_no_object(sides: tuple[str, str], tmp
     for side, name in zip(("old", "new"), sides, strict=True):
         bundle = the_bundle(tmp_path / side, csv={"metadata": {"annotations": marks[name]}})
         (bundle / "manifests/more.yaml").write_text(RULE, encoding="utf-8")
-    folders = [tmp_path / side / "bundles/kettle.v1.0.0" for side in ("old", "new")]
-    for fields in ({}, {"olm_version": "0.46.0"}):
-        result = olmc.diff(*folders, **fields)
+    old, new = (tmp_path / side / "bundles/kettle.v1.0.0" for side in ("old", "new"))
+    for result in (olmc.diff(old, new), olmc.diff(old, new, olm_version="0.46.0")):
         assert "PrometheusRule" not in result.write()
         assert not result.failed
 
 
 def test_a_kind_that_only_a_new_bundle_needs_is_a_risk(tmp_path: Path) -> None:
     """Also if OLM installs all that the operator waits for before it comes to the object."""
-    folders = [the_bundle(tmp_path / side) for side in ("old", "new")]
-    (folders[1] / "manifests/more.yaml").write_text(RULE, encoding="utf-8")
-    assert "needs PrometheusRule (monitoring.coreos.com/v1) to be there" in olmc.diff(*folders).write()
-    (folders[1] / "manifests/sample.yaml").write_text(SAMPLE, encoding="utf-8")
-    assert "to be there" not in olmc.diff(*folders).write()
-    assert "needs PrometheusRule" in olmc.diff(*folders, olm_version="0.46.0").write()
+    old, new = (the_bundle(tmp_path / side) for side in ("old", "new"))
+    (new / "manifests/more.yaml").write_text(RULE, encoding="utf-8")
+    assert "needs PrometheusRule (monitoring.coreos.com/v1) to be there" in olmc.diff(old, new).write()
+    (new / "manifests/sample.yaml").write_text(SAMPLE, encoding="utf-8")
+    assert "to be there" not in olmc.diff(old, new).write()
+    for version in ("0.46.0", "0.31.0"):
+        assert "needs PrometheusRule" in olmc.diff(old, new, olm_version=version).write()
 
 
 GROUP = "OperatorGroup/openshift-operators/global-operators"

@@ -102,8 +102,9 @@ OPENSHIFT = Rule(
     "OLMC167",
     Severity.INFO,
     "A cluster that olmc takes for an OpenShift",
-    "the cluster is an OpenShift of an unknown version, as this shows",
-    "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
+    "olmc takes the cluster for an OpenShift of an unknown version, because of this",
+    "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release. For a "
+    "bundle on another cluster give the version of its OLM, such as 0.46.0.",
     "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
     "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces. The "
     "cluster has the APIs of OpenShift. A bundle shows an OpenShift by its objects of groups in openshift.io, a "
