@@ -107,6 +107,31 @@ def test_the_objects_of_policies_stay_unless_a_policy_removes_them(
         assert name.startswith(start)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "risks"),
+    [
+        ("channel: stable", "channel: other", []),
+        ("a: b", "a: c", []),
+        ("severity: low", "severity: high", []),
+        ("remediationAction: enforce\n  disabled", "remediationAction: inform\n  disabled", ["remediationAction"]),
+        ("e: musthave\n          obj", "e: mustnothave\n          obj", ["it deletes the objects"]),
+    ],
+    ids=["channel", "object", "words", "inform", "mustnothave"],
+)
+def test_a_change_of_a_policy_has_the_grade_of_its_objects(
+    tmp_path: Path, old: str, new: str, risks: list[str]
+) -> None:
+    """An object that a policy puts into the cluster is compared as that object, and its change is no second risk."""
+    changed = {"policies/operators.yaml": POLICY.replace(old, new)}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=BASE).stdout)
+    changes = [change for each in planned["clusters"] for change in each["plan"]["difference"]["changes"]]
+    found = [
+        change["text"] for change in changes if change["object"]["kind"] == "Policy" and change["severity"] == "risk"
+    ]
+    assert len(found) == len(risks)
+    assert all(risk in message for risk, message in zip(risks, found, strict=True))
+
+
 def test_the_csv_goes_with_its_subscription() -> None:
     """R-OCM-14: the installed one and no other; a group that another Subscription uses stays."""
 

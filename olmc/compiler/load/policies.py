@@ -60,7 +60,7 @@ DEFINITION = "objectDefinition"
 RAW = "object-templates-raw"
 """Where object templates stand as a text."""
 
-_OBJECTS = "object-templates"
+OBJECTS = "object-templates"
 # What decides whether lines are there at all, and how often.
 _CONTROL = regex(r"\{\{(?:hub\b)?[-\s]*(?:if|range|with|else|end|define|block|template|skipObject)\b")
 # Names that are no patterns.
@@ -78,7 +78,7 @@ class ObjectTemplate(NamedTuple):
 def object_templates(policy: Manifest) -> Iterator[ObjectTemplate]:
     """The object templates of a ConfigurationPolicy, also those in a text that is a list before it is filled in."""
     spec = spec_of(policy.object)
-    lists = [(items_of_list(spec, _OBJECTS), below(policy.source, "spec", _OBJECTS), True)]
+    lists = [(items_of_list(spec, OBJECTS), below(policy.source, "spec", OBJECTS), True)]
     raw = spec.get(RAW)
     if isinstance(raw, str):
         lists += [(value, below(policy.source, "spec", RAW), False) for value in _lists_in(raw)]
@@ -89,6 +89,13 @@ def object_templates(policy: Manifest) -> Iterator[ObjectTemplate]:
                 compliance = as_text(template.get("complianceType")).lower()
                 place = below(source, number, DEFINITION) if has_places else source
                 yield ObjectTemplate(compliance, definition, place)
+
+
+def template_entries(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The entries of the object templates in the spec of a ConfigurationPolicy, whole, in their order."""
+    raw = spec.get(RAW)
+    lists = [items_of_list(spec, OBJECTS), *(_lists_in(raw) if isinstance(raw, str) else ())]
+    yield from (entry for entries in lists for entry in entries if isinstance(entry, dict))
 
 
 def is_open(raw: str) -> bool:
@@ -109,7 +116,7 @@ def _lists_in(raw: str) -> Iterator[list[Any]]:
 def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iterator[Manifest]:
     """R-OCM-4, R-OCM-5: an object in the namespaces that it is created in; what only checks others is none."""
     obj, metadata = wanted.definition, metadata_of(wanted.definition)
-    if _only_checks(obj):
+    if only_checks(obj):
         return
     obj = {key: value for key, value in obj.items() if key != "status"}
     manifest = Manifest(obj, wanted.source)
@@ -142,7 +149,7 @@ def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iter
             yield manifest._replace(object={**obj, "metadata": {**metadata, "namespace": namespace}})
 
 
-def _only_checks(obj: Mapping[str, Any]) -> bool:
+def only_checks(obj: Mapping[str, Any]) -> bool:
     """Whether an object template is not complete enough to create an object, so that it only compares others."""
     return not metadata_of(obj).get("name") or ("status" in obj and "spec" not in obj)
 
@@ -175,7 +182,8 @@ def below(source: Source, *keys: str | int) -> Source:
 PlaceOf = Callable[[Any, Source], Source]
 """Where a value stands that has this place, as far as another one is known better."""
 
-_TEMPLATES = "policy-templates"
+TEMPLATES = "policy-templates"
+"""Where a Policy holds others."""
 _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
 _OLM_IN_TEXT = regex(rf"\b{re.escape(OLM_GROUP)}/v\d")
@@ -214,7 +222,7 @@ def installed_by(
     reading = _PolicyReading([], [], [], {}, report, place_of, set(), [])
     for manifest in manifests:
         if is_policy(manifest.object):
-            for policy in _policies(manifest, place_of):
+            for policy in acting_policies(manifest, place_of):
                 _read_policy(policy, reading)
     _report_idle(reading)
     return _installed(reading, manifests)
@@ -339,7 +347,7 @@ class ActingPolicy(NamedTuple):
         return annotation.lower() not in ("true", "t", "1")
 
 
-def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
+def acting_policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
     """R-OCM-1, R-OCM-2: what a Policy holds, or the policy itself, each with the action that counts."""
     obj = manifest.object
     if obj["kind"] != "Policy":
@@ -361,10 +369,10 @@ def _action(obj: KubernetesObject) -> str:
 
 def _templates(manifest: Manifest) -> Iterator[Manifest]:
     """The policies inside of a Policy."""
-    for number, template in enumerate(items_of_list(spec_of(manifest.object), _TEMPLATES)):
+    for number, template in enumerate(items_of_list(spec_of(manifest.object), TEMPLATES)):
         definition = template.get(DEFINITION) if isinstance(template, dict) else None
         if isinstance(definition, dict) and is_object(definition) and is_policy(definition):
-            yield Manifest(definition, below(manifest.source, "spec", _TEMPLATES, number, DEFINITION))
+            yield Manifest(definition, below(manifest.source, "spec", TEMPLATES, number, DEFINITION))
 
 
 def _read_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
@@ -430,7 +438,7 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
         if is_removal or not policy.is_enforced:
             if is_removal and policy.is_enforced:
                 reading.removals.extend(_removals(placed, policy))
-            if is_of_olm(placed.definition) and (is_removal or not _only_checks(placed.definition)):
+            if is_of_olm(placed.definition) and (is_removal or not only_checks(placed.definition)):
                 idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
             continue
         fields = list(templates_in(placed.definition)) if policy.resolves_templates else _of_hub(placed.definition)

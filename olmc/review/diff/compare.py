@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from functools import cache, partial
 from typing import Any
 
+from olmc.compiler.load.policies import is_policy
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.olm.facts import is_extension, owner_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX
@@ -106,7 +107,13 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.related_risks import SideObjects, embedded_changes, related_changes, variable_changes
+from olmc.review.diff.related_risks import (
+    SideObjects,
+    embedded_changes,
+    policy_changes,
+    related_changes,
+    variable_changes,
+)
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (
@@ -381,6 +388,9 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
     lambda sides: _format_changes(sides.pairs) if sides.formats else (),
     lambda sides: related_changes(sides.pairs, sides.kept_old, sides.kept_new),
     lambda sides: embedded_changes(sides.pairs, (*sides.old.objects, *sides.new.objects), _risks_among),
+    lambda sides: policy_changes(
+        sides.pairs, (*sides.old.objects, *sides.old.excluded), (*sides.new.objects, *sides.new.excluded), _risks_among
+    ),
     lambda sides: () if sides.as_written else _variable_changes(sides),
     lambda sides: map(_FoldedChange, folded_differences(*sides.folded)),
     lambda sides: map(_FoldedChange, excluded_differences(sides.old, sides.new)),
@@ -765,6 +775,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         before, after = ({**obj, "spec": spec_of_others(obj)} for obj in (before, after))
     elif _is_olm(known, "OperatorGroup"):
         yield from target_changes(pair)
+    elif is_policy(new):  # `policy_changes` compares what it asks for
+        before, after = (without_paths(obj, (("spec",),)) for obj in (before, after))
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     tested = KnownPlaces({}, {})

@@ -333,7 +333,7 @@ _MIRROR = "images come from another place"
 _FILLED_IN = "users of it fill in a field that gives power"
 _OTHER_CODE = "its code may get other rights"
 _MADE = "other objects come of it, which olmc does not follow"
-_UNCHECKED = "a check is removed or weaker"
+UNCHECKED = "a check is removed or weaker"
 _OPEN = "it lets more traffic through"
 _OUTSIDE = "it is reachable from outside of the cluster"
 _ELSEWHERE = "requests go somewhere else"
@@ -359,7 +359,7 @@ _DRIFT = "differences in the cluster stay as they are"
 _STAYS = "removed objects stay in the cluster"
 _MOVES = "the tag may move at any time"
 _BACKUPS = "backups, with the Secrets in them, go somewhere else"
-_ANY_CHANGE = "olmc cannot tell whether it still protects as much"
+ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
 _CONFIG = "config.openshift.io"
 _NETWORK_OF_OTHERS = (
@@ -463,9 +463,9 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("/Namespace",
             "openshift.io/sa.scc.uid-range openshift.io/sa.scc.mcs openshift.io/sa.scc.supplemental-groups", CHANGES,
             "pods may run as users of other namespaces", "metadata annotations"),
-    *_risks("/Namespace", "admission.gatekeeper.sh/ignore policy.sigstore.dev/exclude", COMES, _UNCHECKED,
+    *_risks("/Namespace", "admission.gatekeeper.sh/ignore policy.sigstore.dev/exclude", COMES, UNCHECKED,
             "metadata labels"),
-    _risk("/Namespace", "metadata labels policy.sigstore.dev/include", GOES, _UNCHECKED),
+    _risk("/Namespace", "metadata labels policy.sigstore.dev/include", GOES, UNCHECKED),
     _risk("/Namespace", "metadata labels", _LEAVES_MESH, _MESH_LEFT),
     *_risks("/Namespace", "openshift.io/node-selector scheduler.alpha.kubernetes.io/node-selector", CHANGES,
             "pods may run on other nodes", "metadata annotations"),
@@ -558,8 +558,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("pkg.crossplane.io/DeploymentRuntimeConfig", "spec deploymentTemplate spec template spec serviceAccountName",
           CHANGES, _OTHER_CODE),
     _risk("pkg.crossplane.io/ImageConfig", "spec rewriteImage prefix", COMES, _MIRROR),
-    _risk("pkg.crossplane.io/ImageConfig", "spec verification", GOES, _UNCHECKED),
-    _risk("pkg.crossplane.io/ImageConfig", "spec verification", _BOTH_DIFFER, _ANY_CHANGE),
+    _risk("pkg.crossplane.io/ImageConfig", "spec verification", GOES, UNCHECKED),
+    _risk("pkg.crossplane.io/ImageConfig", "spec verification", _BOTH_DIFFER, ANY_CHANGE),
     *_risks("kro.run/ResourceGraphDefinition", "privileged allowPrivilegeEscalation", _EXPRESSION, _FILLED_IN,
             "** securityContext"),
     *_risks("kro.run/ResourceGraphDefinition", "hostNetwork hostPID hostIPC", _EXPRESSION, _FILLED_IN, "**"),
@@ -622,26 +622,26 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("*/PodSecurityPolicy", "spec", COMES, _CONSTRAINT),
     # Admission
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy {_ADMISSION}/ValidatingAdmissionPolicyBinding", "", REMOVED,
-          _UNCHECKED),
-    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
+          UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec failurePolicy", turns("Ignore"), UNCHECKED),
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec matchConstraints",
-          _CHECKS_LESS, _UNCHECKED),
+          _CHECKS_LESS, UNCHECKED),
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec validations",
-          _LOSES_CHECKS, _UNCHECKED),
-    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec matchConditions", GROWS, _UNCHECKED),
-    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicy", "variables paramKind", CHANGES, _ANY_CHANGE, "spec"),
+          _LOSES_CHECKS, UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec matchConditions", GROWS, UNCHECKED),
+    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicy", "variables paramKind", CHANGES, ANY_CHANGE, "spec"),
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "spec validationActions",
-          _NO_LONGER_DENIES, _UNCHECKED),
+          _NO_LONGER_DENIES, UNCHECKED),
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "spec matchResources",
-          _CHECKS_LESS, _UNCHECKED),
-    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "policyName paramRef", CHANGES, _ANY_CHANGE, "spec"),
+          _CHECKS_LESS, UNCHECKED),
+    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "policyName paramRef", CHANGES, ANY_CHANGE, "spec"),
     _risk(f"{_ADMISSION}/MutatingAdmissionPolicy {_ADMISSION}/MutatingAdmissionPolicyBinding", "spec", COMES,
           "it changes objects of others on their way into the cluster"),
     _risk("kyverno.io/ClusterPolicy kyverno.io/Policy", "spec rules * mutate", COMES, "it changes objects of others"),
     _risk("kyverno.io/ClusterPolicy kyverno.io/Policy", "spec rules * generate", COMES, "it makes objects"),
     _risk("mutations.gatekeeper.sh/* policies.kyverno.io/Mutating* policies.kyverno.io/Generating*", "spec", COMES,
           "it changes objects of others"),
-    _risk("*kyverno.io/*PolicyException config.gatekeeper.sh/Config", "spec", COMES, _UNCHECKED),
+    _risk("*kyverno.io/*PolicyException config.gatekeeper.sh/Config", "spec", COMES, UNCHECKED),
     *_risks("kyverno.io/*CleanupPolicy policies.kyverno.io/*DeletingPolicy",
             "match matchConstraints matchConditions conditions exclude variables", COMES, "it deletes objects", "spec"),
     _risk("kyverno.io/GlobalContextEntry", "spec apiCall service url", _OTHER_HOST, _ELSEWHERE),
@@ -649,33 +649,31 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("externaldata.gatekeeper.sh/Provider", "spec url", _OTHER_HOST, _ELSEWHERE),
     _risk("externaldata.gatekeeper.sh/Provider", "spec caBundle", CHANGES, _CA),
     _risk("externaldata.gatekeeper.sh/Provider", "spec insecureTLSSkipVerify", turns(True), _IMPERSONATED),
-    _risk("expansion.gatekeeper.sh/ExpansionTemplate policies.kubewarden.io/*", "", REMOVED, _UNCHECKED),
-    _risk("expansion.gatekeeper.sh/ExpansionTemplate", "spec", DIFFERS, _ANY_CHANGE),
-    _risk("policies.kubewarden.io/*", "spec mode", weakens(("protect", ABSENT), "monitor"), _UNCHECKED),
+    _risk("expansion.gatekeeper.sh/ExpansionTemplate policies.kubewarden.io/*", "", REMOVED, UNCHECKED),
+    _risk("expansion.gatekeeper.sh/ExpansionTemplate", "spec", DIFFERS, ANY_CHANGE),
+    _risk("policies.kubewarden.io/*", "spec mode", weakens(("protect", ABSENT), "monitor"), UNCHECKED),
     _risk("policies.kubewarden.io/*", "spec mutating", turns(True), "it changes objects of others"),
-    _risk("policies.kubewarden.io/*", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
-    _risk("policies.kubewarden.io/*", "spec rules", SHRINKS, _UNCHECKED),
+    _risk("policies.kubewarden.io/*", "spec failurePolicy", turns("Ignore"), UNCHECKED),
+    _risk("policies.kubewarden.io/*", "spec rules", SHRINKS, UNCHECKED),
     *_risks("policies.kubewarden.io/*", "settings expression policies namespaceSelector objectSelector matchConditions "
-            "contextAwareResources", _OTHER, _ANY_CHANGE, "spec"),
+            "contextAwareResources", _OTHER, ANY_CHANGE, "spec"),
     _risk("policies.kubewarden.io/*", "** module", _OTHER_HOST, "the policy comes from another registry"),
-    _risk("/ConfigMap", "", REMOVED, _UNCHECKED, "opa/*"),
-    _risk("/ConfigMap", "data *", CHANGES, _ANY_CHANGE, "opa/*"),
-    _risk(_CHECKERS, "", REMOVED, _UNCHECKED),
-    _risk(_CHECKERS, "spec", _CHECKS_OTHERS, _ANY_CHANGE),
-    _risk("kyverno.io/*", "spec validationFailureAction", _NO_LONGER_ENFORCES, _UNCHECKED),
+    _risk("/ConfigMap", "", REMOVED, UNCHECKED, "opa/*"),
+    _risk("/ConfigMap", "data *", CHANGES, ANY_CHANGE, "opa/*"),
+    _risk(_CHECKERS, "", REMOVED, UNCHECKED),
+    _risk(_CHECKERS, "spec", _CHECKS_OTHERS, ANY_CHANGE),
+    _risk("kyverno.io/*", "spec validationFailureAction", _NO_LONGER_ENFORCES, UNCHECKED),
     _risk("constraints.gatekeeper.sh/*", "spec enforcementAction",
-          weakens(("deny", "scoped", ABSENT), "warn", "dryrun"), _UNCHECKED),
-    _risk("*kyverno.io/*", "** failureAction", _NO_LONGER_ENFORCES, _UNCHECKED),
-    _risk("*kyverno.io/*", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
-    _risk("policy.open-cluster-management.io/Policy", "spec remediationAction", _NO_LONGER_ENFORCES, _UNCHECKED),
-    _risk("*kyverno.io/* constraints.gatekeeper.sh/*", "** exclude", COMES, _UNCHECKED),
-    _risk("constraints.gatekeeper.sh/*", "spec match", COMES, _UNCHECKED),
-    _risk("policy.open-cluster-management.io/Policy", "spec disabled", turns(True), _UNCHECKED),
+          weakens(("deny", "scoped", ABSENT), "warn", "dryrun"), UNCHECKED),
+    _risk("*kyverno.io/*", "** failureAction", _NO_LONGER_ENFORCES, UNCHECKED),
+    _risk("*kyverno.io/*", "spec failurePolicy", turns("Ignore"), UNCHECKED),
+    _risk("*kyverno.io/* constraints.gatekeeper.sh/*", "** exclude", COMES, UNCHECKED),
+    _risk("constraints.gatekeeper.sh/*", "spec match", COMES, UNCHECKED),
     _risk("security-profiles-operator.x-k8s.io/SeccompProfile", "spec defaultAction",
           weakens(("SCMP_ACT_KILL", "SCMP_ACT_KILL_PROCESS", "SCMP_ACT_KILL_THREAD", "SCMP_ACT_ERRNO", "SCMP_ACT_TRAP"),
                   "SCMP_ACT_LOG"), _PODS),
     _risk("security-profiles-operator.x-k8s.io/SeccompProfile", "spec syscalls", _GETS, _PODS),
-    _risk("cilium.io/TracingPolicy cilium.io/TracingPolicyNamespaced", "", REMOVED, _UNCHECKED),
+    _risk("cilium.io/TracingPolicy cilium.io/TracingPolicyNamespaced", "", REMOVED, UNCHECKED),
     # API servers and nodes
     _risk("apiregistration.k8s.io/APIService", "", ADDED, "it has a say in what is sent to the API server"),
     _risk("apiregistration.k8s.io/APIService", "spec service", DIFFERS, _ELSEWHERE),
@@ -712,7 +710,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("operator.openshift.io/DNS", "spec upstreamResolvers", COMES, _NAMES),
     _risk("operator.openshift.io/IngressController", "spec defaultCertificate", COMES, _IMPERSONATED),
     _risk("operator.openshift.io/IngressController", "spec clientTLS clientCertificatePolicy", leaves("Required"),
-          _UNCHECKED),
+          UNCHECKED),
     *_risks("logging.openshift.io/ClusterLogForwarder observability.openshift.io/ClusterLogForwarder", "outputs", _GETS,
             "logs go somewhere else", "spec"),
     *_risks(f"{_CONFIG}/Build", "gitProxy defaultProxy", COMES, _ELSEWHERE, "spec buildDefaults"),
@@ -785,7 +783,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("gateway.networking.k8s.io/Gateway", "** namespaces from",
           weakens("None", ("Same", ABSENT), "Selector", "All"), "routes of other namespaces may join it"),
     _risk("gateway.networking.k8s.io/Gateway", "** protocol", leaves("HTTPS", "TLS"), _CLEAR),
-    _risk("gateway.networking.k8s.io/Gateway", "** frontendValidation", GOES, _UNCHECKED),
+    _risk("gateway.networking.k8s.io/Gateway", "** frontendValidation", GOES, UNCHECKED),
     *_risks("gateway.networking.k8s.io/ReferenceGrant", "from to", GROWS, "other namespaces may refer to objects here",
             "spec"),
     _risk("gateway.networking.k8s.io/BackendTLSPolicy", "", REMOVED, _CLEAR),
@@ -876,7 +874,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(_ARGO, "ignoreDifferences ignoreApplicationDifferences", _GETS, _DRIFT, "**"),
     _risk(_ARGO, "** syncPolicy managedNamespaceMetadata", COMES._replace(of_new=False),
           "it decides the labels of a namespace, and with them its pod security"),
-    _risk(_ARGO, "** syncPolicy syncOptions", _CHECKS_OPTIONS, _UNCHECKED),
+    _risk(_ARGO, "** syncPolicy syncOptions", _CHECKS_OPTIONS, UNCHECKED),
     _risk(_ARGO, "** automated selfHeal", leaves(True), _DRIFT),
     _risk("argoproj.io/ApplicationSet", "spec syncPolicy applicationsSync", weakens(("sync", ABSENT)), _DRIFT),
     _risk("argoproj.io/ApplicationSet", "spec syncPolicy preserveResourcesOnDeletion", _SET_ON, _STAYS),
@@ -897,24 +895,24 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(f"{_FLUX}/Kustomization", "spec prune", leaves(True), _STAYS),
     _risk(f"{_FLUX}/Kustomization", "spec deletionPolicy", FieldTest(turns("Orphan").holds), _STAYS),
     _risk(f"{_FLUX}/Kustomization", "spec force", _SET_ON, "Flux deletes objects to replace them"),
-    *_risks(f"{_FLUX}/HelmRelease", "disableSchemaValidation disableOpenAPIValidation", _SET_ON, _UNCHECKED, "**"),
+    *_risks(f"{_FLUX}/HelmRelease", "disableSchemaValidation disableOpenAPIValidation", _SET_ON, UNCHECKED, "**"),
     _risk(f"{_FLUX}/HelmRelease", "spec driftDetection mode", weakens("enabled", "warn", ("disabled", ABSENT)), _DRIFT),
     _risk(f"{_FLUX}/HelmRelease", "spec driftDetection ignore", _GETS, _DRIFT),
-    _risk(f"{_FLUX}/HelmRelease", "** verify", GOES, _UNCHECKED),
-    _risk(f"{_FLUX}/HelmRelease", "** verify", _BOTH_DIFFER, _ANY_CHANGE),
+    _risk(f"{_FLUX}/HelmRelease", "** verify", GOES, UNCHECKED),
+    _risk(f"{_FLUX}/HelmRelease", "** verify", _BOTH_DIFFER, ANY_CHANGE),
     _risk("image.toolkit.fluxcd.io/ImagePolicy", "spec", COMES._replace(of_new=False), "Flux chooses other images"),
     _risk("image.toolkit.fluxcd.io/ImageUpdateAutomation", "spec", COMES, "Flux writes into a repository"),
     _risk("image.toolkit.fluxcd.io/ImageRepository", "spec insecure", turns(True), _IMPERSONATED),
     *_risks("source.toolkit.fluxcd.io/*", "url endpoint bucketName", CHANGES, _SOURCE, "spec"),
-    *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, _UNCHECKED, "spec"),
-    _risk("source.toolkit.fluxcd.io/*", "spec verify", _BOTH_DIFFER, _ANY_CHANGE),
+    *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, UNCHECKED, "spec"),
+    _risk("source.toolkit.fluxcd.io/*", "spec verify", _BOTH_DIFFER, ANY_CHANGE),
     _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), _IMPERSONATED),
     _risk("source.toolkit.fluxcd.io/*", "spec passCredentials", turns(True), "credentials go to other hosts"),
     _risk("source.toolkit.fluxcd.io/*", "spec proxySecretRef", COMES._replace(of_new=False), _ELSEWHERE),
     *_risks("source.toolkit.fluxcd.io/*", "commit digest tag", GOES, _MOVES, "spec ref"),
     _risk("notification.toolkit.fluxcd.io/Receiver", "spec type", FieldTest(turns("generic").holds),
           "requests need no signature"),
-    *_risks("fluxcd.controlplane.io/FluxInstance", "multitenant networkPolicy", leaves(True), _UNCHECKED,
+    *_risks("fluxcd.controlplane.io/FluxInstance", "multitenant networkPolicy", leaves(True), UNCHECKED,
             "spec cluster"),
     *_risks("fluxcd.controlplane.io/FluxInstance", "registry artifact", CHANGES, _SOURCE, "spec distribution"),
     _risk("fluxcd.controlplane.io/ResourceSet configsync.gke.io/R*Sync infra.contrib.fluxcd.io/Terraform",
@@ -1152,8 +1150,7 @@ def _selects_as_much(old: Any, new: Any) -> bool:
 
 
 _GRADED = frozenset(
-    """background webhookTimeoutSeconds validationFailureAction failureAction failurePolicy enforcementAction disabled
-    remediationAction""".split()
+    "background webhookTimeoutSeconds validationFailureAction failureAction failurePolicy enforcementAction".split()
 )
 
 
