@@ -151,6 +151,26 @@ def test_an_entry_has_what_the_top_of_its_repository_has(
 
 @pytest.mark.process
 @needs_kustomize
+@pytest.mark.parametrize("name", ["north", "south"])
+def test_an_entry_may_leave_the_suppressions_of_others_unused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suppression at the top, or a comment in another entry, is not in vain because this entry does not use it."""
+    monkeypatch.chdir(tmp_path)
+    for each in ("north", "south"):
+        write_entry(Path("clusters", each))
+    write_catalog(Path("catalogs/harbour"))
+    suppress = "spec: {suppress: [{code: OLMC510, path: clusters/north/, reason: the channel comes}]}"
+    Path("olmc.yaml").write_text(f"apiVersion: olmc.dev/v1alpha1\nkind: Config\n{suppress}\n", encoding="utf-8")
+    manifest = next(Path("clusters/south").glob("*.yaml"))
+    commented = f"# olmc: ignore[OLMC140] for a while\n{manifest.read_text(encoding='utf-8')}"
+    manifest.write_text(commented, encoding="utf-8")
+    done = json.loads(olmc("check", "--entry", f"clusters/{name}", "-o", "json").stdout)
+    assert [each["code"] for each in done["findings"]] == (["OLMC510"] if name == "south" else [])
+
+
+@pytest.mark.process
+@needs_kustomize
 def test_since_compares_an_entry_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the top of the repository has catalogs for it, and where it has them since then."""
     monkeypatch.chdir(tmp_path)

@@ -178,6 +178,7 @@ def test_a_file_that_git_ignores_is_left_out_of_the_build(
     assert channels(workspace) == ["patched-by-overlays"]
     assert "is not in the repository, because a .gitignore names it" in messages["OLMC163"]
     assert messages["OLMC163"].startswith("kustomization.yaml:")
+    assert messages["OLMC163"].endswith("without its Secret" if "secretGenerator" in content else "without it")
 
 
 @needs_tool

@@ -126,6 +126,8 @@ SECONDS = 60
 """How long a build may take."""
 
 _SHOWN = 12
+# A generator is left out as a whole, with the values that it has from elsewhere.
+_OF_GENERATORS = {"configMapGenerator": "its ConfigMap", "secretGenerator": "its Secret"}
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
 
@@ -155,7 +157,8 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
     for secrets in tree.secrets:
         report.add(rules.SECRETS_LEFT_OUT.finding(secrets.place, plugin=secrets.text))
     for missing in tree.kept_out:
-        report.add(rules.KEPT_OUT_OF_GIT.finding(missing.place, path=missing.text))
+        objects = _OF_GENERATORS.get(str(missing.keys[0]), "it")
+        report.add(rules.KEPT_OUT_OF_GIT.finding(missing.place, path=missing.text, objects=objects))
     if tree.remotes or tree.outside:
         return Build((), paths)
     tool = _tool()

@@ -290,7 +290,8 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 class CheckInput(NamedTuple):
     """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
-    `objects` is what was rendered, and `diagnoses` are those of the compilation if they were made."""
+    `objects` is what was rendered, and `diagnoses` are those of the compilation if they were made; with
+    `is_entry` it is an entry of a repository, in which other entries may use suppressions."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
@@ -300,6 +301,7 @@ class CheckInput(NamedTuple):
     objects: tuple[Rendered, ...] = ()
     extensions: tuple[ExtensionOutcome, ...] = ()
     diagnoses: tuple[Diagnosis, ...] | None = None
+    is_entry: bool = False
 
 
 class CheckScope(NamedTuple):
@@ -380,7 +382,7 @@ def check_directory(
     if no_folder(root):
         return CheckResult(root, compiled.diagnostics)
     part = check_part(root, compiled, settings, options, given, scope, tree)
-    return join_parts(root, [part], compiled.left_out, settings, options, given)
+    return join_parts(root, [part], compiled.left_out, settings, options, given, is_whole=not compiled.is_entry)
 
 
 def check_part(
@@ -429,8 +431,8 @@ def check_part(
                 report.add(diagnostic)
     done = apply_suppressions(root, report, config)
     kept = Report(list(done.kept if is_author else for_users(done.kept, workspace)))
-    # After an error much was not looked at, so that no suppression can be called unused.
-    if not report.failed:
+    # After an error, and in other entries, much was not looked at, so that no suppression can be called unused.
+    if not (report.failed or compiled.is_entry):
         suppressions = tuple(collect_suppressions(root, {}, tree.folder.walk()))
         counted = {(each.code, each.location) for each in report if isinstance(each.cause, FurtherFindings)}
         # Of findings that are only counted nobody knows which are accepted.
@@ -790,8 +792,9 @@ def check_compiled(
         return select_findings(found, rules.select, rules.ignore)
     left = left_out_of(request.root, made) if not made.failed else ()
     compiled = CheckInput(
-        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
-    )
+        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions,
+        is_entry=request.part is not None,
+    )  # fmt: skip
     if rules.remedies and made.workspace is not None and not made.failed:
         compiled = compiled._replace(diagnoses=with_fixes(request, made, diagnose(scene_of(made)), rules.remedies))
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)

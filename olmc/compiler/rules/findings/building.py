@@ -63,7 +63,7 @@ KEPT_OUT_OF_GIT = Rule(
     "OLMC163",
     Severity.WARNING,
     "A file that a .gitignore keeps out of the repository",
-    "{path} is not in the repository, because a .gitignore names it; olmc builds the kustomization without it",
+    "{path} is not in the repository, because a .gitignore names it; olmc builds the kustomization without {objects}",
     "No action is needed for a Secret that a script writes before it applies the folder. Objects of OLM in the file "
     "are unknown to olmc.",
     "Such files are mostly Secrets, which exist only where somebody applies the kustomization by hand. A GitOps tool "
