@@ -749,7 +749,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("tekton.dev/* triggers.tekton.dev/*", "pipelineRef taskRef ref", _FETCHES_OTHER, _RUNS, "**"),
     *_risks("tekton.dev/*", "bundle", IMAGE, _RUNS, "** pipelineRef"),
     *_risks("tekton.dev/*", "bundle", IMAGE, _RUNS, "** taskRef"),
-    _risk("triggers.tekton.dev/*", "** interceptors", _ACCEPTS_MORE, "requests are checked less"),
+    _risk("triggers.tekton.dev/*", "** interceptors", _ACCEPTS_MORE, "requests may be checked less"),
     _risk("/ConfigMap", "data *default-service-account", COMES._replace(of_new=False), _WORKS, _TEKTON),
     _risk("/ConfigMap", "data default-*pod-template", COMES._replace(of_new=False), _WORKS, _TEKTON),
     _risk("operator.tekton.dev/*", "** default-service-account", COMES._replace(of_new=False), _WORKS),
