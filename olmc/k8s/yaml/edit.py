@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from olmc.k8s.diagnostics import Report, Source
@@ -78,10 +79,16 @@ def _explain_hindrance(source: Source, keys: Sequence[str | int]) -> str:
     return _HINDRANCES.get(line[place.column - 1 : place.column], general)
 
 
+@lru_cache(maxsize=2)
+def _read_values(path: str, text: str) -> tuple[Any, ...]:
+    """The values of all documents. Each of hundreds of findings in a file asks for one of them."""
+    return tuple(document.value for document in read(path, text, Report()))
+
+
 def _values(path: str, text: str) -> list[Any]:
     """The values of all documents, nothing in them shared."""
     # Of an alias and its anchor an edit changes one, which must not look as if it had changed both.
-    return [copy.deepcopy(document.value) for document in read(path, text, Report())]
+    return [copy.deepcopy(value) for value in _read_values(path, text)]
 
 
 def _below(values: list[Any], source: Source, keys: Sequence[str | int]) -> Any:
@@ -215,8 +222,9 @@ def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
 
 
 def value_of(source: Source) -> Any:
-    """The value of a document as its file has it; {} if the file does not have it so, since a build made the object."""
-    values = _values(source.path, source.text)
+    """The value of a document as its file has it, which nobody may change; {} if the file does not have it so, since a
+    build made the object."""
+    values = _read_values(source.path, source.text)
     if source.document >= len(values):
         return {}
     value: Any = values[source.document]
