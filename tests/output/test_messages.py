@@ -39,6 +39,24 @@ def test_text_with_source() -> None:
     )
 
 
+def test_findings_with_one_cause_are_one_text() -> None:
+    """The first one has the line and the hints of all, and names the places of the others."""
+    places = [Location(f"{name}.yaml", 2, 1) for name in "abcdefg"]
+    found = [
+        Diagnostic("OLMC999", Severity.FAILURE, "no water", place, hint=f"Fill it.\nIt lacks: {place.path}.")
+        for place in places[:2]
+    ]
+    other = Diagnostic("OLMC999", Severity.FAILURE, "no water", places[2], hint="Buy some.")
+    assert as_text_with_source([found[0], other, found[1]], lambda _: "x") == (
+        "a.yaml:2:1: failure: no water [OLMC999]\n  2 | x\n    | ^\n"
+        "  and 1 more: b.yaml:2:1\n"
+        "  Fill it.\n  It lacks: a.yaml.\n  It lacks: b.yaml.\n"
+        "c.yaml:2:1: failure: no water [OLMC999]\n  2 | x\n    | ^\n  Buy some.\n"
+    )
+    many = as_text([Diagnostic("OLMC999", Severity.FAILURE, "no water", place) for place in places])
+    assert many.splitlines()[1:] == [f"  and 6 more: {', '.join(f'{name}.yaml:2:1' for name in 'bcdefg')}"]
+
+
 @pytest.mark.parametrize("line", [None, "", "   \t "])
 def test_no_line_to_show(line: str | None) -> None:
     assert with_line(line) == "a/b.yaml:12:5: failure: no water [OLMC999]\n"

@@ -117,10 +117,24 @@ def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, 
 def as_text_with_source(
     diagnostics: Iterable[Diagnostic], line_of: LineOf, *, least: Severity = SHOWN_FROM, color: bool = False
 ) -> str:
-    """As `as_text`, with the source line of each diagnostic and a caret under its place."""
+    """As `as_text`, with the source line of each diagnostic and a caret under its place.
+
+    Diagnostics with one message and one way out are one text, with the places of all of them.
+    """
     paint = in_color if color else in_black
-    shown = (diagnostic for diagnostic in diagnostics if diagnostic.severity >= least)
-    return "".join(f"{line}\n" for diagnostic in shown for line in _lines(diagnostic, line_of, paint))
+    alike: dict[object, list[Diagnostic]] = {}
+    for number, diagnostic in enumerate(diagnostics):
+        if diagnostic.severity >= least:
+            alike.setdefault(_cause_of(diagnostic) or number, []).append(diagnostic)
+    return "".join(f"{line}\n" for together in alike.values() for line in _lines(together, line_of, paint))
+
+
+def _cause_of(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """What diagnostics of one cause have in common; () for one without a place, which no other has."""
+    if diagnostic.location is None:
+        return ()
+    way_out = diagnostic.hint.split("\n")[0]
+    return diagnostic.code, diagnostic.severity, diagnostic.message, way_out, diagnostic.related
 
 
 def as_json(
@@ -145,7 +159,8 @@ def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM
     return ", ".join(counts) or "no findings"
 
 
-def _lines(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
+def _lines(alike: Sequence[Diagnostic], line_of: LineOf, paint: Paint) -> Iterator[str]:
+    diagnostic, *others = alike
     place = diagnostic.location
     prefix = f"{paint(clean(str(place)), 'bold')}: " if place else ""
     first, *more = map(clean, diagnostic.message.split("\n"))
@@ -156,8 +171,11 @@ def _lines(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[st
     line = line_of(place) if place is not None and place.line else None
     if place is not None and line is not None:
         yield from _excerpt(place, line, paint)
+    if others:
+        yield clean(f"  and {len(others)} more: {', '.join(str(other.location) for other in others)}")
     yield from (clean(f"  {where}: {text}") for text, where in diagnostic.related)
-    yield from (clean(f"  {hint}") for hint in diagnostic.hint.split("\n") if hint)
+    hints = dict.fromkeys(hint for each in alike for hint in each.hint.split("\n"))
+    yield from (clean(f"  {hint}") for hint in hints if hint)
 
 
 def _no_line(place: Location) -> str | None:  # noqa: ARG001

@@ -193,9 +193,7 @@ def is_unknown(source: CatalogSource | None) -> bool:
     return source is None or (source.catalog is None and not source.refused)
 
 
-_CONTENT_HINT = (
-    "Put its file-based catalog into catalogs/{name}/ at the root of the repository, as `opm render IMAGE` prints it."
-)
+_CONTENT_HINT = "Put its file-based catalog into catalogs/{name}/, as `opm render IMAGE` prints it."
 
 
 def _names_and_places(waiting: _Waiting) -> tuple[list[str], list[Location]]:

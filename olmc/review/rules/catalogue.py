@@ -291,7 +291,7 @@ WAYS_OUT: Mapping[str, str] = MappingProxyType({
     "descoped --dry-run` shows the change.",
     "OLMC667": "Choose one version, and bring all instances to it. Then `olmc migrate --to descoped --dry-run` shows "
     "the change.",
-    "OLMC669": "Put the file-based catalog into catalogs/NAME/ at the root of the repository, as `opm render IMAGE` "
+    "OLMC669": "Put the file-based catalog into catalogs/NAME/, as `opm render IMAGE` "
     "prints it.",
     "OLMC673": "Let a user who has the missing permissions approve the Install, or give them to this user.",
     "OLMC674": "Ask for less in the Operators, or remove the operator that stands in the way. Correct the catalog that "

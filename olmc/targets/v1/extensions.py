@@ -368,8 +368,7 @@ def _hop(
         is_entry = setting.workspace.is_of_repository
         catalog = f"the ClusterCatalog with package {extension.source.package}"
         image = f"the {'repository' if is_entry else 'workspace'} declares no ClusterCatalog"
-        top = " at the root of the repository" if is_entry else ""
-        hint = f"Put the file-based catalog that has it into catalogs/NAME/{top}."
+        hint = "Put the file-based catalog that has it into catalogs/NAME/."
         report.add(rules.NO_CONTENT.finding(place, name="", catalog=catalog, image=image)._replace(hint=hint))
         return result._replace(problem=f"the content of {catalog} is not in the workspace", unknown=True)
     if resolution.error:
