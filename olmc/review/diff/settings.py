@@ -99,22 +99,26 @@ def _accepted(code: str, reason: str, files: str) -> Message:
     return (shown(code or "nothing"), *where, *((": ", shown(reason)) if reason else (", without a reason",)))
 
 
+_UNCOMPARED = ", and olmc cannot compare the results"
+"""Why a build needs a review: olmc follows it on neither side, or has a result of one side only."""
+
+
 @change_kind("BuildAdded", ChangeGroup.SETTINGS, ADDED)
 def build_added(tool: str) -> Judgement:
     """A file that only the new side has, by which `tool` builds what is applied of its folder, and olmc does not."""
-    return RISK, ("new: GitOps tools build this folder with ", tool, ", which olmc does not follow")
+    return RISK, ("new: GitOps tools build this folder with ", tool, _UNCOMPARED)
 
 
 @change_kind("BuildChanged", ChangeGroup.SETTINGS, CHANGED)
 def build_changed(tool: str) -> Judgement:
     """Such a file that both sides have, with another content."""
-    return RISK, ("another content: GitOps tools build this folder with ", tool, ", which olmc does not follow")
+    return RISK, ("another content: GitOps tools build this folder with ", tool, _UNCOMPARED)
 
 
 @change_kind("BuildRemoved", ChangeGroup.SETTINGS, REMOVED)
 def build_removed(tool: str) -> Judgement:
     """Such a file that only the old side has: what is applied of the folder is no longer what it made of it."""
-    return RISK, ("gone: GitOps tools no longer build this folder with ", tool, " by it, which olmc did not follow")
+    return RISK, ("gone: GitOps tools no longer build this folder with ", tool, " by it", _UNCOMPARED)
 
 
 @change_kind("BuildReadsAdded", ChangeGroup.SETTINGS, ADDED)
@@ -136,7 +140,7 @@ def build_reads_removed(tool: str, files: tuple[str, ...]) -> Judgement:
 
 
 def _read_by(tool: str) -> Message:
-    return ("; GitOps tools build this folder with ", tool, ", which olmc does not follow")
+    return ("; GitOps tools build this folder with ", tool, _UNCOMPARED)
 
 
 @change_kind("DecidingFileAdded", ChangeGroup.SETTINGS, ADDED)
