@@ -135,8 +135,8 @@ def test_a_secret_in_another_object_is_one_as_well(tmp_path: Path) -> None:
         done = olmc("diff", tmp_path / "old", tmp_path / "new", "--for", "apply", "-o", output)
         assert leaks(done.stdout) == []
         shown = done.stdout.replace("<wbr>", "")
-        assert "objectDefinition.stringData.token" in shown
-        assert "objectDefinition.stringData.kept" not in shown
+        assert "object-templates[Secret].stringData.token" in shown
+        assert "stringData.kept" not in shown
     files = olmc("render", tmp_path / "old", "--for", "apply", "--output-dir", tmp_path / "out")
     assert files.exit_code == 0
     assert modes(tmp_path / "out")["configurationpolicy_harbour_p.yaml"] == 0o600
