@@ -451,10 +451,10 @@ def _example(item: Any, flags: int) -> str:
 
 LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 4096)
 """So many characters, of a text that is so short at first that even an exponential pattern ends."""
-FLOOR = 0.006
+FLOOR = 0.002
 """Seconds that no linear pattern needs for so many characters, but for the last numbers of them."""
-SURE, FAST = 1024, 0.0002
-"""A pattern that needs so few seconds for so many characters is not quadratic: that would be half a million steps."""
+SURE, FAST = 1024, 0.0001
+"""A pattern that needs so few seconds for so many characters is not quadratic: half a million steps take longer."""
 RATIO = 2.2
 _LEAST_TURNS, _TURNS = 3, 6
 
