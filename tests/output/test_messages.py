@@ -55,6 +55,10 @@ def test_findings_with_one_cause_are_one_text() -> None:
     )
     many = as_text([Diagnostic("OLMC999", Severity.FAILURE, "no water", place) for place in places])
     assert many.splitlines()[1:] == [f"  and 6 more: {', '.join(f'{name}.yaml:2:1' for name in 'bcdefg')}"]
+    far = [Location(f"{number:03}.yaml", 2, 1) for number in range(300)]
+    hundreds = as_text([Diagnostic("OLMC999", Severity.FAILURE, "no water", place) for place in far])
+    shown = ", ".join(f"{number:03}.yaml:2:1" for number in range(1, 11))
+    assert hundreds.splitlines()[1:] == [f"  and 299 more, such as {shown}"]
 
 
 @pytest.mark.parametrize("line", [None, "", "   \t "])

@@ -159,6 +159,10 @@ def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM
     return ", ".join(counts) or "no findings"
 
 
+_MOST_PLACES = 10
+"""How many further places a finding has in a text, each with its hint; JSON has all of them."""
+
+
 def _lines(alike: Sequence[Diagnostic], line_of: LineOf, paint: Paint) -> Iterator[str]:
     diagnostic, *others = alike
     place = diagnostic.location
@@ -172,9 +176,11 @@ def _lines(alike: Sequence[Diagnostic], line_of: LineOf, paint: Paint) -> Iterat
     if place is not None and line is not None:
         yield from _excerpt(place, line, paint)
     if others:
-        yield clean(f"  and {len(others)} more: {', '.join(str(other.location) for other in others)}")
+        introduction = ", such as" if len(others) > _MOST_PLACES else ":"
+        shown = ", ".join(str(other.location) for other in others[:_MOST_PLACES])
+        yield clean(f"  and {len(others):,} more{introduction} {shown}")
     yield from (clean(f"  {where}: {text}") for text, where in diagnostic.related)
-    hints = dict.fromkeys(hint for each in alike for hint in each.hint.split("\n"))
+    hints = dict.fromkeys(hint for each in alike[: _MOST_PLACES + 1] for hint in each.hint.split("\n"))
     yield from (clean(f"  {hint}") for hint in hints if hint)
 
 
