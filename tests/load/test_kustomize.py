@@ -183,6 +183,21 @@ def test_a_file_that_git_ignores_is_left_out_of_the_build(
 
 @needs_tool
 @pytest.mark.process
+def test_a_build_that_needs_a_file_that_git_ignores_fails_at_it(tmp_path: Path) -> None:
+    """A patch for the Secret has no target without the file."""
+    patched = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: YQ==}\n"
+    content = f"{KIND}resources: [token.yaml, beacon.yaml]\npatchesStrategicMerge: [patch.yaml]\n"
+    files = {"prod/kustomization.yaml": content, "prod/patch.yaml": patched, "prod/beacon.yaml": SUBSCRIPTION}
+    write(tmp_path, {**files, ".gitignore": "token.yaml\n", ".git/HEAD": ""})
+    workspace, messages = loaded(tmp_path / "prod")
+    assert not workspace.manifests
+    assert messages == {
+        "OLMC194": "kustomization.yaml:3:13: kustomization.yaml can't be built: token.yaml is not there"
+    }
+
+
+@needs_tool
+@pytest.mark.process
 def test_a_patch_that_git_ignores_stops_the_build(tmp_path: Path) -> None:
     """What it would change is unknown, so the other objects are unknown, too."""
     kustomization = f"{KIND}resources: [beacon.yaml]\npatches: [{{path: patch.yaml}}]\n"

@@ -156,9 +156,6 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
         report.add(rules.BASE_OUTSIDE.finding(outside.place, path=outside.text))
     for secrets in tree.secrets:
         report.add(rules.SECRETS_LEFT_OUT.finding(secrets.place, plugin=secrets.text))
-    for missing in tree.kept_out:
-        objects = _OF_GENERATORS.get(str(missing.keys[0]), "it")
-        report.add(rules.KEPT_OUT_OF_GIT.finding(missing.place, path=missing.text, objects=objects))
     if tree.remotes or tree.outside:
         return Build((), paths)
     tool = _tool()
@@ -171,6 +168,9 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
         for finding in _not_built(root, tree, shown, output.problem):
             report.add(finding)
         return Build((), paths)
+    for missing in tree.kept_out:
+        objects = _OF_GENERATORS.get(str(missing.keys[0]), "it")
+        report.add(rules.KEPT_OUT_OF_GIT.finding(missing.place, path=missing.text, objects=objects))
     documents = read(shown, output.text, report)
     documents = [document._replace(source=Source(shown, "")) for document in documents]
     sound = tuple(manifests_in(documents, report))
@@ -185,10 +185,12 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
 def _not_built(root: Path, tree: KustomizationTree, shown: str, problem: str) -> Iterator[Diagnostic]:
     """Why the tool does not build the kustomization at the path `shown`: the files that it lacks and the plugins that
     olmc does not run, each where it is named, or else the tool's own words."""
+    absent = [missing for missing in tree.missing if not missing.of_policies]
+    needed = [missing for missing in absent if not missing.is_kept_out]
     lacking = defaultdict[Path, list[MissingFile]](list)
-    for missing in tree.missing:
-        if not (missing.is_kept_out or missing.of_policies):
-            lacking[missing.kustomization].append(missing)
+    # Without a file that git ignores the rest can often be built, but not here.
+    for missing in needed or (absent if not tree.plugins else ()):
+        lacking[missing.kustomization].append(missing)
     for path, files in lacking.items():
         names = join_limited([file.text for file in files], _SHOWN)
         problem = f"{names} {'is' if len(files) == 1 else 'are'} not there"
