@@ -48,6 +48,7 @@ from olmc.compiler.load.config import read_config
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, clean, json_text
+from olmc.compiler.rules.findings.building import OPENSHIFT
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
@@ -162,6 +163,8 @@ def print_findings(
         if clusters:
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
+        # What an OpenShift serves no other cluster has, and the finding itself is only for those who ask for all.
+        aside += ", taken for OpenShift" * any(each.code == OPENSHIFT.code for each in found)
         aside += _untold(done)
         is_empty = is_empty and not any(each.severity >= least for each in found)
         say(f"{'nothing to check' if is_empty else as_counts(found, least=least)} ({aside})", out=True)
