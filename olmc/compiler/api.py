@@ -33,7 +33,14 @@ from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
-from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of, with_apis_of
+from olmc.compiler.olm.profiles.data import (
+    SUBSCRIPTION,
+    UnknownVersionError,
+    has_chosen_version,
+    is_openshift,
+    profile_of,
+    with_apis_of,
+)
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, ObjectKey, Rendered, object_key
@@ -432,8 +439,7 @@ def _settle_bundle(
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}, options
-    is_chosen = options.olm_version != DEFAULTS.olm_version or not chosen.isdisjoint(("olm_version", "olmVersion"))
-    place = openshift_place_of(bundle) if not is_chosen else None
+    place = openshift_place_of(bundle) if not has_chosen_version(options, chosen) else None
     if place is not None:
         _report_openshift(place, report)
         options = with_apis_of("", options)

@@ -15,7 +15,7 @@ from olmc.compiler.load.bundles import openshift_place_of, read_bundle
 from olmc.compiler.load.files import is_bundle, no_folder, scan
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
-from olmc.compiler.olm.profiles.data import with_apis_of
+from olmc.compiler.olm.profiles.data import has_chosen_version, with_apis_of
 from olmc.compiler.reconcile.loop import home_of, supported_modes
 from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.api.validation.metadata import api_version_problems
@@ -47,7 +47,7 @@ class Premises(NamedTuple):
 
     def of(self, options: Options, fixed: Set[str]) -> Options:
         """The options under these premises; what they say themselves wins, and a version of OLM that somebody chose."""
-        if self.openshift and "olm_version" not in fixed and options.olm_version == Options().olm_version:
+        if self.openshift and not has_chosen_version(options, fixed):
             options = with_apis_of("", options)
         namespace = options.install_namespace or self.namespace
         apis = [api.path for api in self.apis]

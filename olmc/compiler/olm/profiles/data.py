@@ -49,6 +49,12 @@ def is_openshift(version: str) -> bool:
     return version.startswith(OPENSHIFT_PREFIX)
 
 
+def has_chosen_version(options: Options, chosen: Set[str]) -> bool:
+    """Whether somebody chose the version of OLM: `chosen` has its field or its name in olmc.yaml, or it is another one
+    than olmc takes by itself."""
+    return options.olm_version != Options().olm_version or not chosen.isdisjoint(("olm_version", "olmVersion"))
+
+
 _OPENSHIFT = regex(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
 _OF_CONTROLLER = regex(r"v1\.\d+(-experimental)?")
 _CONTROLLER = regex(r"v1(?:\.\d+){2}")
