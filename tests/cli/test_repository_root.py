@@ -244,36 +244,12 @@ def test_the_way_to_the_content_of_a_catalog_is_where_olmc_reads_it(
 ) -> None:
     """A folder of a repository is checked by itself, and its own catalogs/ counts."""
     monkeypatch.chdir(tmp_path)
-    folder = Path("apps")
     for name in ("kettle", "pan"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "kustomization.yaml").write_text("resources: [operator.yaml]\n", encoding="utf-8")
-        (folder / name / "operator.yaml").write_text(_OPERATOR.replace("NAME", name), encoding="utf-8")
+        write_entry(Path("apps", name))
     found = olmc("check", "apps").output
     assert "[OLMC669]" in found
     place = found.partition("Put its file-based catalog into ")[2].partition("/,")[0]
-    assert place == "apps/catalogs/quay"
+    assert place == "apps/catalogs/harbour"
     Path(place).mkdir(parents=True)
     Path(place, "catalog.yaml").write_text("schema: olm.package\nname: other\n", encoding="utf-8")
     assert "OLMC669" not in olmc("check", "apps").output
-
-
-_OPERATOR = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: NAME}
----
-apiVersion: operators.coreos.com/v1
-kind: OperatorGroup
-metadata: {name: NAME, namespace: NAME}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: Subscription
-metadata: {name: NAME, namespace: NAME}
-spec: {name: NAME, channel: stable, source: quay, sourceNamespace: olm}
----
-apiVersion: operators.coreos.com/v1alpha1
-kind: CatalogSource
-metadata: {name: quay, namespace: olm}
-spec: {sourceType: grpc, image: registry.example.com/quay:v1}
-"""

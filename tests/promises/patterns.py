@@ -504,8 +504,8 @@ def growth(call: Callable[[Any], object], attack: Attack, *, is_bytes: bool = Fa
 def ratio(call: Callable[[Any], object], text: str | bytes, twice: str | bytes) -> float:
     """How many times as much a call takes with a second text.
 
-    On a busy machine a call may take twice as long as at rest, so that single calls tell nothing: what counts is the
-    least of each text, of calls that take turns.
+    On a busy machine a call may take twice as long as at rest. So the calls take turns, and the least of each text
+    counts.
     """
     least, most = float("inf"), float("inf")
     for turn in range(_TURNS):

@@ -113,7 +113,7 @@ def expired(message: str) -> StatusError:
 
 
 def too_large_version(requested: str, current: str) -> StatusError:
-    """The client has seen a later state than the server; clients try again or start again."""
+    """The client has seen a later state than the server; clients list the objects again."""
     text = f"Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return StatusError(status(504, text, {"causes": [cause], "retryAfterSeconds": 1}), {"Retry-After": "1"})

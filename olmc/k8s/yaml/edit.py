@@ -222,8 +222,8 @@ def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
 
 
 def value_of(source: Source) -> Any:
-    """The value of a document as its file has it, which nobody may change; {} if the file does not have it so, since a
-    build made the object."""
+    """The value of a document as its file has it, which callers must not change; {} if the file does not have it so,
+    since a build made the object."""
     values = _read_values(source.path, source.text)
     if source.document >= len(values):
         return {}

@@ -661,7 +661,7 @@ def _is_of_part(policy: KubernetesObject, field: str) -> bool:
 
 
 def _parts_compared(pair: Pair, was: Sequence[PolicyPart], now: Sequence[PolicyPart]) -> Iterator[DiffChange]:
-    """Report the fields of the parts of a policy besides the objects that they ask for."""
+    """Report the fields of the parts of a policy, without the objects that they ask for."""
     decided = [[spec_of(obj or {}).get(field) for field in _ACTING] for obj in (pair.old, pair.new)]
     for before, after in _matched_parts(was, now):
         if after is None:
@@ -675,8 +675,8 @@ def _parts_compared(pair: Pair, was: Sequence[PolicyPart], now: Sequence[PolicyP
             continue
         actions = [{"remediationAction": spec_of(part.definition).get("remediationAction")} for part in (before, after)]
         for delta in deltas(actions[0], actions[1], (*after.path, "spec")) if after.path else ():
-            is_told = before.acts is after.acts or decided[0] != decided[1]
-            yield _graded(pair.identity, delta, () if is_told else (_ACTS if after.acts else UNCHECKED,))
+            is_plain = before.acts is after.acts or decided[0] != decided[1]
+            yield _graded(pair.identity, delta, () if is_plain else (_ACTS if after.acts else UNCHECKED,))
         if _without_comments(before.raw) != _without_comments(after.raw):
             why = (_MAKES,) if after.acts and after.raw else (ANY_CHANGE,)
             yield _graded(pair.identity, Delta((*(after.path or ("spec",)), RAW), before.raw, after.raw), why)

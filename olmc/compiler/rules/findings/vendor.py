@@ -292,7 +292,7 @@ WITHOUT_CONTENT = Rule(
     "A catalog without content in the repository",
     "{number} for catalog {catalog} in {namespace}, which has no content in the repository: {names}",
     "{hint}",
-    "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
+    "The content of a catalog has the versions of its operators. Without it, the result of Subscriptions is "
     "unknown. olmc reports this once for each catalog of a repository.",
     tags=frozenset({RuleTag.OUTCOME_UNKNOWN}),
 )
