@@ -33,7 +33,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.migration import as_patch
+from olmc.compiler.migration import Migration, as_patch, config_text, migrate_repository
 from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import changes_from, clean, seen_from
 from olmc.k8s.diagnostics import Diagnostic, FileChange, Severity
@@ -45,7 +45,6 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
-    from olmc.compiler.migration import Migration
     from olmc.review.diagnose.diagnosis import Diagnosis
     from olmc.review.diagnose.remedies import Remedy, RemedySearch
 
@@ -200,8 +199,6 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.review.migrate import proposed, repository
-
     path, to, dry_run, steps, olm_version = opts
     has_version = is_given(ctx, "olm_version")
     if to != "olm-v1" and (steps or has_version):
@@ -217,14 +214,16 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
             title = clean(f"# {request.part.cluster.title}\n") if request.part is not None and script else ""
             scripts[title] = script
             return made
+        from olmc.review.migrate import proposed
+
         return proposed.migrate(request, "descoped" if to == "descoped" else "operators", config)
 
     of_clusters = [part for part in parts if part is not None]
     tell_left_entries(of_clusters, path)
     if of_clusters:
-        done = repository.migrate_repository(path, of_clusters, migrate_part)
+        done = migrate_repository(path, of_clusters, migrate_part)
     else:
-        done = migrate_part(CompileRequest(path), proposed.config_text(path))
+        done = migrate_part(CompileRequest(path), config_text(path))
     script = "".join(chain.from_iterable(scripts.items()))
     # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or dry_run or steps):

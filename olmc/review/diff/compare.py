@@ -107,13 +107,8 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.related_risks import (
-    SideObjects,
-    embedded_changes,
-    policy_changes,
-    related_changes,
-    variable_changes,
-)
+from olmc.review.diff.policies import policy_changes
+from olmc.review.diff.related_risks import SideObjects, embedded_changes, related_changes, variable_changes
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (

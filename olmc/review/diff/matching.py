@@ -137,6 +137,10 @@ class Pair(NamedTuple):
     new: KubernetesObject | None
 
 
+Compare = Callable[[Sequence[KubernetesObject], Sequence[KubernetesObject]], Iterable[DiffChange]]
+"""Lists the changes of objects by themselves that are risks or break something."""
+
+
 def matched_pairs(
     old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator], renamed: Mapping[ObjectKey, ObjectKey] = MappingProxyType({}),

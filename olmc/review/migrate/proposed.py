@@ -13,7 +13,6 @@ from typing import Literal
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.bundles import manifests_in_their_scope
 from olmc.compiler.load.config import CONFIG_FILE
-from olmc.compiler.load.files import has_file, read_text
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.migration import (
@@ -21,6 +20,7 @@ from olmc.compiler.migration import (
     EditableFiles,
     Migration,
     carried_out,
+    config_text,
     editable_files,
     left_alone,
     with_settings,
@@ -62,11 +62,6 @@ def migrate(
     if to_descoped:
         return _descoped(before, before.workspace, files)
     return _to_operators(before, before.workspace, files, config_text(request.root) if config is None else config)
-
-
-def config_text(root: Path) -> str:
-    """The text of olmc.yaml, "" without one."""
-    return (read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else "") or ""
 
 
 def _descoped(before: Compilation, workspace: Workspace, files: EditableFiles) -> Migration:

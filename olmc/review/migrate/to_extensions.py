@@ -18,6 +18,7 @@ from olmc.compiler.migration import (
     EditableFiles,
     Migration,
     carried_out,
+    config_text,
     editable_files,
     left_alone,
     with_settings,
@@ -60,7 +61,7 @@ from olmc.review.migrate.extension_moves import (
     cluster_catalog_object,
     plan_extensions,
 )
-from olmc.review.migrate.proposed import changed_workspace, config_text
+from olmc.review.migrate.proposed import changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
