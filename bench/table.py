@@ -29,12 +29,14 @@ from catalog import MANIFESTS
 from copies import write_workspace as write_copied
 from corpus import SHARED, unpacked
 from diff import rendering
+from peers import has_helm, write_chart, write_kustomization, yaml_files
 from profiled import profile_of
 from render import MEDIAN_SIZE, bundles_in, size
 
 PROJECT = Path(__file__).resolve().parent.parent
 FINE = (0, 1)  # done, or done with findings
 EMPTY_RUNS = 3  # before each run, and behind it
+PEERS = (sys.executable, os.fspath(Path(__file__).with_name("peers.py")))
 COPIES = 7  # of the catalog of 15 MB, under other names: 102 MB
 
 
@@ -50,8 +52,9 @@ class Cost(NamedTuple):
 
 class Work(NamedTuple):
     """A line: its words, the command, and its targets, 0 for none: multiples of an empty Python, seconds, megabytes
-    held, megabytes a second; how often it is run, the folder that it writes, the one for its cache; and the floor that
-    it has hit where it misses a target, with its share of a profile."""
+    held, megabytes a second; of a peer, the most of its CPU that olmc may take for the same; how often it is run, the
+    folder that it writes, the one for its cache; and the floor that it has hit where it misses a target, with its share
+    of a profile."""
 
     words: str
     command: Sequence[str]
@@ -59,6 +62,7 @@ class Work(NamedTuple):
     seconds: float = 0
     held: float = 0
     speed: float = 0
+    share: float = 0
     runs: int = 3
     written: Path | None = None
     cache: Path | None = None
@@ -114,8 +118,8 @@ def _seconds_of_empty() -> float:
 
 def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     """All lines; what they need is made below `folder`."""
-    yield Work("`olmc version`", [*olmc, "version"], multiple=5, runs=5, floor=MODULES)
-    yield from of_corpus(olmc, shared / "corpus" / "bundles.tar.xz")
+    yield Work("`olmc version`", [*olmc, "version"], multiple=3, runs=5, floor=MODULES)
+    yield from of_corpus(olmc, shared / "corpus" / "bundles.tar.xz", folder)
     yield from of_catalogs(olmc, shared / "corpus" / "catalog-v4.20.tar.xz", folder)
     render = [*olmc, "render", write_copied(folder / "fleet", 40, 1000)]
     out = folder / "written"
@@ -145,16 +149,30 @@ def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     yield Work("diff of 5,000 objects, all changed", [*olmc, "diff", *sides], seconds=1, floor=COMPARED)
 
 
-def of_corpus(olmc: Sequence[str], archive: Path) -> Iterator[Work]:
+def of_corpus(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Work]:
     if not archive.is_file():
         return
     bundles = bundles_in(unpacked(archive))
     median = min(bundles, key=lambda bundle: abs(size(bundle) - MEDIAN_SIZE))
     large = min(bundles, key=lambda bundle: abs(size(bundle) - 1_600_000))
     yield Work("bundle of 100 kB", [*olmc, "render", os.fspath(median)], multiple=5.5, runs=5, floor=MODULES)
+    yield from of_peers(median, folder / "peers")
     yield Work("bundle of 1.6 MB", [*olmc, "render", os.fspath(large)], multiple=9, runs=5, floor=ONCE)
     every = [*olmc, "render", "--jobs", "1", *map(os.fspath, bundles)]
     yield Work(f"{len(bundles)} bundles in one process", every, seconds=0.01 * len(bundles), held=250, floor=ONCE)
+    files = [path for bundle in bundles for path in yaml_files(bundle)]
+    yield Work("PyYAML's C loader reads their files", [*PEERS, "yaml", *map(os.fspath, files)], share=1, runs=1)
+
+
+def of_peers(bundle: Path, folder: Path) -> Iterator[Work]:
+    """What others take for the bundle of the line before: to build its manifests, to render them, and to read them."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is not None:
+        built = write_kustomization(bundle, folder / "kustomization")
+        yield Work("`kubectl kustomize` of its manifests", [kubectl, "kustomize", os.fspath(built)], share=0.75, runs=5)
+    if has_helm():
+        chart = write_chart(bundle, folder / "chart")
+        yield Work("Helm as a library renders them", [*PEERS, "helm", os.fspath(chart)], share=1, runs=5)
 
 
 def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Work]:
@@ -221,8 +239,9 @@ def environment_of(cache: Path | None) -> dict[str, str]:
     return env | ({"OLMC_NO_CACHE": "1"} if cache is None else {"OLMC_NO_CACHE": "0", "XDG_CACHE_HOME": str(cache)})
 
 
-def line_of(work: Work, cost: Cost, profile: Callable[[Work], str]) -> str:
-    """A line of the table; `profile` says where the time of some work goes, which is asked for what takes too long."""
+def line_of(work: Work, cost: Cost, profile: Callable[[Work], str], olmc: float = 0) -> str:
+    """A line of the table; `profile` says where the time of some work goes, which is asked for what takes too long.
+    `olmc`: the multiple that olmc takes for the work of a peer."""
     multiple, speed, empty = cost.seconds / cost.empty, cost.size / cost.seconds, cost.empty
     targets = (
         (work.multiple, multiple, f"≤ {work.multiple:g} P", work.multiple < multiple),
@@ -230,6 +249,11 @@ def line_of(work: Work, cost: Cost, profile: Callable[[Work], str]) -> str:
         (work.speed, speed, f"≥ {work.speed:.0f} MB/s", work.speed > speed * empty / QUIET),
         (work.held, cost.held, f"≤ {work.held:.0f} MB", work.held < cost.held),
     )
+    if work.share:
+        share = olmc / multiple
+        verdict = "ok" if share <= work.share else "misses it"
+        figures = (work.words, f"{cost.seconds:.2f} s", f"{multiple:.1f} P", "", f"{cost.held:.0f} MB")
+        return f"| {' | '.join((*figures, f'olmc ≤ {work.share:g} of it', f'{verdict}: {share:.2f} of it'))} |"
     wanted = [text for target, _, text, _ in targets if target]
     missed = [text for target, _, text, is_missed in targets if target and is_missed]
     fast = f"{speed:.0f} MB/s" if work.speed else ""
@@ -257,9 +281,11 @@ def main() -> int:
     print("| work | CPU | multiple of `python -c pass` | speed | memory | target | |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
+        compared = 0.0
         for work in works(olmc, args.shared, Path(folder)):
             cost = cost_of(work.command, work.runs, work.written, work.cache)
-            print(line_of(work, cost, lambda work: profiled(work, len(olmc))), flush=True)
+            print(line_of(work, cost, lambda work: profiled(work, len(olmc)), compared), flush=True)
+            compared = compared if work.share else cost.seconds / cost.empty
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -46,3 +47,25 @@ def test_a_line_that_misses_says_why(benchmark: Callable[[str], ModuleType]) -> 
     assert line(0.5, 200) == "misses ≤ 100 MB: all of it is needed |"
     assert line(2, 200) == "misses ≤ 1.00 s, ≤ 100 MB: all of it is needed (yaml 60 %) |"
     assert line(1.9, 50, 2 * table.QUIET) == "ok |", "a machine that takes twice as long for everything"
+
+
+def test_a_peer_is_compared_with_olmc(benchmark: Callable[[str], ModuleType]) -> None:
+    table = benchmark("table")
+    work, cost = table.Work("peer", ["peer"], share=0.75), table.Cost(0.2, 50, 0.0, 0.01)
+    lines = [table.line_of(work, cost, lambda _: "", olmc).split(" | ")[-2:] for olmc in (15.0, 16.0)]
+    assert lines == [["olmc ≤ 0.75 of it", "ok: 0.75 of it |"], ["olmc ≤ 0.75 of it", "misses it: 0.80 of it |"]]
+
+
+@pytest.mark.process
+def test_peers_do_the_same_work(benchmark: Callable[[str], ModuleType], project: Path, tmp_path: Path) -> None:
+    """Each gets all manifests of the bundle, and Helm renders the braces that a bundle has as they are."""
+    peers = benchmark("peers")
+    bundle = min((project / "fixtures" / "own-namespace" / "bundles").iterdir())
+    files = peers.yaml_files(bundle / "manifests")
+    built = peers.write_kustomization(bundle, tmp_path / "kustomization")
+    assert len(json.loads((built / "kustomization.yaml").read_text())["resources"]) == len(files) > 0
+    assert peers.read_with_pyyaml(files) == len(files)
+    chart = peers.write_chart(bundle, tmp_path / "chart")
+    assert len(peers.yaml_files(chart / "templates")) == len(files)
+    if peers.has_helm():
+        assert peers.render_with_helm(chart) == len(files)
