@@ -8,6 +8,7 @@ from typing import Any
 
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.rbac import decode_rules
+from olmc.k8s.api.restmapper import kubernetes_kinds
 from olmc.k8s.api.selectors import is_empty, matches
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
@@ -16,6 +17,7 @@ from olmc.k8s.objects import (
     OLM_V1_GROUP,
     POLICY_GROUP,
     RBAC,
+    GroupKind,
     KubernetesObject,
     ObjectKey,
     gvk_of,
@@ -49,6 +51,7 @@ _NAME = "kubernetes.io/metadata.name"
 _AGGREGATE = "/aggregate-to-"
 _USER_ROLES = ("admin", "edit", "view")
 _COMPILED = (OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP)
+_OPEN_KINDS = ("ConfigMap", "Secret")
 _OF_OLM = "olm.opgroup.permissions/"
 
 
@@ -96,18 +99,25 @@ def embedded_changes(
     Objects of OLM and policies are compared by what comes of them.
     """
     changing = [
-        pair for pair in pairs
-        if pair.new is not None and pair.old is not pair.new and pair.identity.group not in _COMPILED
-    ]  # fmt: skip
+        pair for pair in pairs if pair.new is not None and pair.old is not pair.new and _may_embed(pair.identity)
+    ]
     has_maps = any(pair.identity.kind in ("ConfigMap", "Secret") for pair in changing)
     applied = manifest_sources(objects) if has_maps else frozenset()
     for pair in changing:
         if pair.identity.kind == "Secret" and pair.identity in applied and _values(pair.old) != _values(pair.new):
             why = "a tool applies the objects in it, which olmc does not show"
             yield risky_field_changed(pair.identity, "data", ABSENT, "***", (why,))
-        was, now = (_embedded(obj or {}, is_applied=pair.identity in applied) for obj in (pair.old, pair.new))
+        now = _embedded(pair.new or {}, is_applied=pair.identity in applied)
+        was = _embedded(pair.old or {}, is_applied=pair.identity in applied) if now else []
         for change in compare(was, now) if now else ():
             yield embedded_risk(pair.identity, str(change.identity), plain(change.message))
+
+
+def _may_embed(identity: ObjectKey) -> bool:
+    """Whether tools make objects of others in such an object: the kinds of Kubernetes have fields of their own only."""
+    if identity.group in _COMPILED:
+        return False
+    return identity.kind in _OPEN_KINDS or GroupKind(identity.group, identity.kind) not in kubernetes_kinds()
 
 
 _VARIABLE = regex(r"(?<!\$)((?:\$\$)*)\$\{(?:\w+:?[-=?+]((?:[^$}]|\$(?!\{))*)|#\w+)\}")
