@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.check import check_codes
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, group, option
+from olmc.cli.inputs import is_in_repository
 from olmc.cli.options import (
     ClusterOptions,
     approve_option,
@@ -24,8 +25,10 @@ from olmc.cli.options import (
     olm_version_option,
     output_option,
 )
+from olmc.compiler.api import emptiness
 from olmc.compiler.cache import user_cache
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
 from olmc.compiler.rules.findings.output import NO_GIT
@@ -48,7 +51,8 @@ from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 from olmc.k8s.yaml.rules import too_large
-from olmc.review.diff.git import GitError, as_revision, revision_files, top_of
+from olmc.review.diff.git import GitError, Revision, RevisionFile, as_revision, revision_files, top_of
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click
@@ -59,16 +63,22 @@ if TYPE_CHECKING:
 
 
 class FleetInput(NamedTuple):
-    """The top of the repository, its clusters, the folder beside them, and the trees, the first of them before."""
+    """The top of the repository, its clusters, the folder beside them, and the trees, the first of them before.
+    `is_idle`: one of the given folders has no cluster."""
 
     top: Path
     entries: list[FleetEntry]
     beside: str | None
     trees: tuple[FileTree, ...]
+    is_idle: bool = False
 
 
-def read_fleet(given: FleetOptions, from_: str = "") -> FleetInput:
-    """The clusters that the command line names, and the trees that they are in."""
+_HEAD = "git:HEAD"
+
+
+def read_fleet(given: FleetOptions, from_: str = "", *, has_default: bool = False) -> FleetInput:
+    """The clusters that the command line names, and the trees that they are in. `has_default`: without `from_` the side
+    before is the last commit, if there is a repository or a cluster that needs one."""
     patterns, source = given.entries, given.entries_from
     if source is not None:
         lines = _lines_of(source)
@@ -79,21 +89,18 @@ def read_fleet(given: FleetOptions, from_: str = "") -> FleetInput:
     here = top if given.repository is not None else Path.cwd().resolve()
     relative = [_relative(top, here / pattern) for pattern in patterns]
     beside = _relative(top, here / given.beside) if given.beside is not None else None
+    if has_default and not from_:
+        if not is_in_repository() and _are_empty(top, relative):
+            _tell_idle(top, relative)
+            return FleetInput(top, [], beside, (), is_idle=True)
+        from_ = _HEAD
     revision = as_revision(from_) if from_ else None
     hexdigits = 40
     trees: list[FileTree] = []
     if revision is not None:
         if revision.path is not None:
             bad_value("give git:REF without a path; the clusters say where.", "--from")
-        report = Report()
-        try:
-            files = revision_files(revision.ref, report)
-        except GitError as error:
-            report.add(NO_GIT.finding(None, side=from_, problem=error.args[0]))
-            files = None
-        if files is None:
-            tell(tuple(report))
-            raise SystemExit(BAD_INPUT)
+        files = _files_of(revision, from_)
         hexdigits = max((len(file.name) for file in files.values()), default=40)
         after = work_tree(top, hexdigits=hexdigits)
         trees = [revision_tree(files, after.by_name), after]
@@ -109,11 +116,40 @@ def read_fleet(given: FleetOptions, from_: str = "") -> FleetInput:
     except TooDeepError as error:
         tell((too_large("the repository", DEPTH, place=Location(str(error))),))
         raise SystemExit(BAD_INPUT) from error
-    for pattern in idle:
+    _tell_idle(top, idle)
+    return FleetInput(top, entries, beside, tuple(trees), is_idle=bool(idle))
+
+
+def _are_empty(top: Path, patterns: Sequence[str]) -> bool:
+    """Whether the folders that the patterns name have nothing for OLM; they are not in a repository."""
+    if not all((top / pattern).is_dir() for pattern in patterns):
+        return False
+    entries, _ = entries_of(top, patterns, [work_tree(top)])
+    roots = [top / entry.path for entry in entries]
+    return all(emptiness(root, compile(CompileRequest(root))) for root in roots)
+
+
+def _tell_idle(top: Path, patterns: Iterable[str]) -> None:
+    """Report the folders in which no cluster is. Ends the command for one that does not exist."""
+    for pattern in patterns:
         if not (top / pattern).is_dir():
             wrong_usage(f"{pattern} names no folder of the repository.")
-        tell([EMPTY.finding(None, path=os.path.relpath(top / pattern))])
-    return FleetInput(top, entries, beside, tuple(trees))
+        path = os.path.relpath(top / pattern)
+        tell([EMPTY.finding(None, path="this directory" if path == "." else path)])
+
+
+def _files_of(revision: Revision, side: str) -> dict[str, RevisionFile]:
+    """The files of a revision. Ends the command if git does not have them."""
+    report = Report()
+    try:
+        files = revision_files(revision.ref, report)
+    except GitError as error:
+        report.add(NO_GIT.finding(None, side=side, problem=error.args[0]))
+        files = None
+    if files is None:
+        tell(tuple(report))
+        raise SystemExit(BAD_INPUT)
+    return files
 
 
 def _lines_of(source: Path) -> list[str]:
@@ -206,6 +242,8 @@ def _runner(work: WorkOptions, store: Cache | None) -> Runner:
 
 
 def _tell_count(count: FleetCount) -> None:
+    if not count.clusters:
+        return
     alike, plural = count.clusters - count.cached - count.compiled, "s" * (count.clusters != 1)
     say(f"olmc: {count.clusters:,} cluster{plural}, {alike:,} of them unchanged or like another one; "
         f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
@@ -319,8 +357,8 @@ class FleetPlanOptions(NamedTuple):
 
     fleet: FleetOptions = FleetOptions()
     from_: str = option(
-        "--from", default="git:HEAD", show_default=True, metavar="FROM",
-        help="The current state of the clusters: git:REF or another folder.",
+        "--from", default="", metavar="FROM",
+        help=f"The current state of the clusters: git:REF or another folder. [default: {_HEAD}]",
     )  # fmt: skip
     output: str = _OUTPUT
     fail_on: str | None = fail_on_option
@@ -350,7 +388,7 @@ def plan(ctx: click.Context, opts: FleetPlanOptions) -> None:
     Exit codes: 0 done, also with changes, 1 an operator would fail or get stuck, or a change that --exit-code or
     --fail-on asks about, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
-    found = read_fleet(opts.fleet, opts.from_)
+    found = read_fleet(opts.fleet, opts.from_, has_default=True)
     report = run_command(ctx, "plan", found, opts.work, {"prune": opts.prune})
     finish(report, opts.output, _least_of(opts), verbose=opts.verbose, from_here=_from_here(found))
 
@@ -415,13 +453,8 @@ def check(ctx: click.Context, opts: FleetCheckOptions) -> None:
     values = {"select": list(opts.select), "ignore": list(opts.ignore)}
     found = read_fleet(opts.fleet)
     done = run_command(ctx, "check", found, opts.work, {}, values)
-    finish(
-        done,
-        opts.output,
-        _RANKS["risk" if opts.strict else "breaking"],
-        verbose=opts.verbose,
-        from_here=_from_here(found),
-    )
+    least = 0 if opts.strict and found.is_idle else _RANKS["risk" if opts.strict else "breaking"]
+    finish(done, opts.output, least, verbose=opts.verbose, from_here=_from_here(found))
 
 
 class FleetRenderOptions(NamedTuple):
@@ -445,7 +478,8 @@ class FleetRenderOptions(NamedTuple):
 def render(ctx: click.Context, opts: FleetRenderOptions) -> None:
     """Write the objects that OLM would leave in each cluster.
 
-    ENTRY is as for olmc fleet plan. The folder of a cluster that can't be compiled stays as it is.
+    ENTRY is as for olmc fleet plan. The folder of a cluster that can't be compiled, or
+    that has nothing for OLM, stays as it is.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.check import settings_of
 from olmc.cli.console import Input, tell
 from olmc.cli.inspect import diagnosed_rows
-from olmc.compiler.api import Compilation
+from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.repository import pattern_part
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from olmc.compiler.load.releases import Release
     from olmc.compiler.reconcile.loop import SettledCluster
 
+_NOTHING = "nothing for OLM"
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
@@ -182,6 +183,9 @@ def _plan(given: _Given) -> dict[str, Any]:
         if refused is not None:
             return refused
         plan = engine.planned_for(path, options, begun, done, narrowing)
+        if plan.is_empty and (nothing := emptiness(Path(), done)):
+            data = outputs.as_data(plan)
+            return {"headline": _NOTHING, "gravity": "warning", "text": as_text(nothing, color=True), "data": data}
     shown = outputs.as_text(engine.plan_from(given.folder, plan), color=True)
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
@@ -213,10 +217,12 @@ def _status(given: _Given) -> dict[str, Any]:
     refused = _refused(done, given.folder)
     if refused is not None:
         return refused
+    if empty := emptiness(Path(), done):
+        return {"headline": _NOTHING, "gravity": "warning", "text": as_text(empty, color=True), "data": []}
     assert done.settled is not None
     rows = diagnosed_rows(done, done.settled)
     failing = sum(row.fails for row in rows)
-    number = f"{len(rows)} operator{'s' * (len(rows) != 1)}"
+    number = _counted(len(rows), "operator")
     unknown = sum(row.waits == UNKNOWN for row in rows)
     if failing:
         headline = f"{failing} of {number} fail{'s' * (failing == 1)}"
@@ -247,11 +253,13 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 def _check(given: _Given) -> dict[str, Any]:
     request = _input(given).request(given.options, given.given)
     select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))
-    found = check_compiled(request, compile(request), CheckRules(settings_of((), ()), select=select, ignore=ignore))
+    done = compile(request)
+    rules = CheckRules(settings_of((), ()), select=select, ignore=ignore)
+    found = check_compiled(request, done, rules, emptiness(Path(), done))
     shown = tuple(d for d in found.diagnostics if d.severity >= Severity.WARNING)
     worst = max((d.severity for d in shown), default=None)
     counts = [(severity, sum(d.severity is severity for d in shown)) for severity in reversed(Severity)]
-    parts = [f"{count} {severity.name.lower()}{'s' * (count != 1)}" for severity, count in counts if count]
+    parts = [_counted(count, severity.name.lower()) for severity, count in counts if count]
     return {
         "headline": ", ".join(parts) or "nothing found", "gravity": worst.name.lower() if worst is not None else "none",
         "text": as_text(seen_from(given.folder, shown), color=True), "data": json.loads(as_json(shown)),
@@ -264,16 +272,22 @@ def _render(given: _Given) -> dict[str, Any]:
         return _failed_by(done.diagnostics, given.folder)
     if given.options.purpose == "apply" and done.missing:
         return failed_result("would be incomplete", "\n".join(done.missing))
+    if empty := emptiness(Path(), done):
+        return {"headline": _NOTHING, "gravity": "warning", "text": as_text(empty, color=True), "data": {"objects": 0}}
     files = {name: b"".join(parts).decode() for name, parts in files_of(done.objects).items()}
     failing = sum(d.severity is Severity.FAILURE for d in done.diagnostics)
     stderr = io.StringIO()
     with redirect_stderr(stderr):
         tell(seen_from(given.folder, done.diagnostics), least=Severity.WARNING)
     return {
-        "headline": f"{len(done.objects)} objects" + (f", {failing} failures" if failing else ""),
+        "headline": _counted(len(done.objects), "object") + (f", {_counted(failing, 'failure')}" if failing else ""),
         "gravity": "failing" if failing else "none", "text": stderr.getvalue(),
         "data": {"objects": len(done.objects)}, "files": files, "private": sorted(private_in(done.objects)),
     } | _left_out(given, done, stderr.getvalue())  # fmt: skip
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 _COMMANDS: Mapping[str, Callable[[_Given], dict[str, Any]]] = {

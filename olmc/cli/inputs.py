@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 _STREAM_FILE = "stdin.yaml"
 
 
+def is_in_repository() -> bool:
+    """Whether the current directory looks like one of a git repository; only git knows for sure."""
+    here = Path.cwd()
+    return any((folder / ".git").exists() for folder in (here, *here.parents))
+
+
 def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str]) -> list[Input]:
     """As `inputs_of`, where there are entries, files or streams among the paths."""
     if entries:

@@ -27,6 +27,7 @@ from olmc.cli.console import (
     wrong_usage,
 )
 from olmc.cli.declared import PathOf, Whole, argument, command, flag, option
+from olmc.cli.inputs import is_in_repository
 from olmc.cli.options import (
     CompileOptions,
     canonical_version,
@@ -257,7 +258,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         raise SystemExit(_moved(ctx, inputs[0], move, output, given, options_of(ctx, fields), verbose=verbose))
     if not fields["from_"]:
         fields["from_"] = ("git:HEAD",)
-        if not _in_repository() and _has_nothing(inputs[0]):
+        if not is_in_repository() and _has_nothing(inputs[0]):
             # No change, whatever the cluster was.
             fields["from_"] = () if inputs[0].is_staged else (inputs[0].root.as_posix(),)
     tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
@@ -316,12 +317,6 @@ def _has_change(planned: Plan, least: Severity) -> bool:
     if planned.has_unknown and least <= Severity.FAILURE:
         return True
     return any(change.severity >= least for change in planned.difference.changes)
-
-
-def _in_repository() -> bool:
-    """Whether the current directory looks like one of a git repository; only git knows for sure."""
-    here = Path.cwd()
-    return any((folder / ".git").exists() for folder in (here, *here.parents))
 
 
 def _has_nothing(one: Input) -> bool:

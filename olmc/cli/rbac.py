@@ -109,7 +109,7 @@ def who_can(ctx: click.Context, opts: WhoCanOptions) -> None:
     else:
         say_table(as_table(answer, find), wide=output == "wide")
         if not answer.able:
-            say(clean(f"olmc: nobody can {question.in_words}"))
+            say(clean(f"olmc: no subject can {question.in_words}"))
     if answer.more:
         say(f"olmc: and {answer.more} more that are not listed; ask about one with --name or -n")
     tell_review(read)

@@ -22,7 +22,7 @@ PLAIN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tides, namespace: def
 WITH_FROM = ["plan", "status", "render", "rbac", "resolve"]
 ANYWHERE = [
     "render", "render -o name", "status", "status -o json", "check", "resolve", "rbac", "get csv", "plan", "diff . .",
-    "fleet status", "fleet check", "vendor",
+    "fleet status", "fleet check", "fleet plan", "fleet render --output-dir out", "vendor",
 ]  # fmt: skip
 
 
@@ -55,6 +55,27 @@ def test_an_empty_directory(command: str, tmp_path: Path, monkeypatch: pytest.Mo
     result = olmc(*command.split())
     assert (result.exit_code, "[OLMC183]" in result.stderr) == (0, True)
     assert "OLMC183" not in result.stdout
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", ["plan", *(each for each in ANYWHERE if each.startswith("fleet"))])
+def test_a_directory_with_other_files(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is that of an empty directory, with git and without it, before and after the first commit."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLMC_NO_CACHE", "1")
+    (tmp_path / "README.md").write_text("# Tides\n", encoding="utf-8")
+    for _ in range(2):
+        result = olmc(*command.split())
+        assert (result.exit_code, "[OLMC183]" in result.output, Path("out").exists()) == (0, True, False)
+        git("init", "-q")
+
+
+def test_a_fleet_without_clusters_has_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in ("status", "check", "plan"):
+        assert olmc("fleet", command).stdout == "0 clusters\n"
+    assert olmc("fleet", "plan", "-o", "markdown").stdout == "### 0 clusters\n"
+    assert olmc("fleet", "check", "--strict").exit_code == 1
 
 
 def test_a_file_without_olm_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,7 +257,8 @@ def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False, 
         ]
         for number, group in enumerate(report.outcomes, 1)
     ]
-    lines = [paint(headline(report), "bold"), "", *aligned([list(_HEAD), *rows]).splitlines()]
+    table = ["", *aligned([list(_HEAD), *rows]).splitlines()] if rows else []
+    lines = [paint(headline(report), "bold"), *table]
     for number, group in enumerate(report.outcomes, 1):
         body = _body(group, color=color, from_here=from_here)
         if body:
@@ -330,7 +331,8 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
 
     Where not all fits, each gravity has its share, the graver the larger, and says how much of it is left out.
     """
-    head = f"### {headline(report)}\n\n{table_head(('Clusters', 'Outcome', 'Severity', 'Which'), numbers=1)}"
+    table = f"\n{table_head(('Clusters', 'Outcome', 'Severity', 'Which'), numbers=1)}" if report.outcomes else ""
+    head = f"### {headline(report)}\n{table}"
     numbered: dict[str, list[tuple[int, OutcomeGroup]]] = {}
     for number, group in enumerate(report.outcomes, 1):
         numbered.setdefault(group.gravity, []).append((number, group))

@@ -126,6 +126,7 @@ STREAM = "-"
 """The side that is read from stdin."""
 
 _PREFIX = "git:"
+_HEAD = "HEAD"
 # A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
 _ALIKE = 0.5
 _ANCESTOR = regex(r"[~^@]")
@@ -179,7 +180,7 @@ def sides_of(side: str) -> tuple[str, str] | None:
     path = "" if revision.path is None else f":{revision.path}"
     first, dots, second = revision.ref.partition("..")
     if dots:
-        return f"{_PREFIX}{first or 'HEAD'}{path}", f"{_PREFIX}{second or 'HEAD'}{path}"
+        return f"{_PREFIX}{first or _HEAD}{path}", f"{_PREFIX}{second or _HEAD}{path}"
     return side, _in_work_tree(revision.path)
 
 
@@ -255,7 +256,7 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
         return None
     commit = _object_name(f"{revision.ref}^{{tree}}")
-    if commit is None and revision.ref == "HEAD":  # nothing is committed yet
+    if commit is None and revision.ref == _HEAD:  # nothing is committed yet
         (target / _TOP).mkdir()
         return target / _TOP
     if commit is None:
@@ -755,6 +756,8 @@ def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
     """All files and links of a revision by their path, asked of git once; None, with the reason in `report`, for one
     that there is not. Raises GitError."""
     commit = None if ref.startswith("-") or not ref else _object_name(f"{ref}^{{tree}}")
+    if commit is None and ref == _HEAD:  # nothing is committed yet
+        return {}
     if commit is None:
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref or "revision without a name", hint=_hint(ref)))
         return None
