@@ -58,6 +58,7 @@ from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.strconv import full_kube_version, minor_of
+from olmc.review.diff.git import as_committed, as_revision
 from olmc.review.plan import engine, outputs
 from olmc.review.plan.engine import Beginning, PlanHop, PlannedPath, place_of_state
 from olmc.targets.pipeline import compile
@@ -247,12 +248,14 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     """
     paths, output, verbose = opts.paths, opts.output, opts.verbose
     present = tuple(_existing(ctx, path) for path in paths) if opts.allow_empty else paths
+    fields, move = fields_of(opts.compiling), checked_move(*opts.move)
+    # What a .gitignore keeps out of the repository is no change of a branch.
+    if not move.is_asked and (not fields["from_"] or any(as_revision(name) is not None for name in fields["from_"])):
+        present = tuple(as_committed(path) if path.is_dir() else path for path in present or (Path(),))
     inputs = inputs_of(ctx, present, opts.entries)
     if len(inputs) > 1:
         wrong_usage("a plan is for one cluster; give one PATH, or one --entry.")
     timings = timings_of(ctx, opts.compiling.timings)
-    move = checked_move(*opts.move)
-    fields = fields_of(opts.compiling)
     given = engine.EVERYTHING | fixed_of(ctx, fields)
     if move.is_asked:
         raise SystemExit(_moved(ctx, inputs[0], move, output, given, options_of(ctx, fields), verbose=verbose))

@@ -157,6 +157,22 @@ def test_all_namespaces_see_the_catalogs_of_its_marketplace(tmp_path: Path) -> N
     assert olmc.compile(chosen).phases == {}
 
 
+@pytest.mark.parametrize("version", ["0.46.0", "0.31.0"])
+def test_a_workspace_that_shows_an_openshift_has_its_apis_with_any_olm(tmp_path: Path, version: str) -> None:
+    """The objects tell which cluster it is, the version which OLM is there: one says nothing of the other."""
+    subscription = {"spec": {"sourceNamespace": "openshift-marketplace"}}
+    case = {
+        "namespaces": {"ns": {}, "openshift-marketplace": {}},
+        "groups": {"ns/g": "own"},
+        "operators": [
+            {"name": "kettle.v1.0.0", "subscription": subscription, "inline": True, "files": {"m.yaml": MONITOR}}
+        ],
+    }
+    write_workspace(tmp_path, case)
+    made = olmc.compile(olmc.CompileRequest(tmp_path, Options(olm_version=version), frozenset({"olm_version"})))
+    assert (phase(made), made.options.olm_version) == ("Succeeded", version)
+
+
 @pytest.mark.parametrize(
     ("obj", "codes"),
     [

@@ -132,6 +132,15 @@ def test_a_change_of_a_policy_has_the_grade_of_its_objects(
     assert all(risk in message for risk, message in zip(risks, found, strict=True))
 
 
+def test_an_object_that_a_policy_deletes_is_told_once(tmp_path: Path) -> None:
+    """With what deletes it: the same object without a line of its own, but for what OLM loses."""
+    changed = {"policies/operators.yaml": POLICY.replace("e: musthave\n          obj", "e: mustnothave\n          obj")}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=BASE).stdout)
+    changes = [change for each in planned["clusters"] for change in each["plan"]["difference"]["changes"]]
+    assert [change["object"]["kind"] for change in changes if "cranes" in json.dumps(change)] == ["Policy"]
+    assert pruned(tmp_path / "again", POLICY, changed["policies/operators.yaml"]) == ["ConfigMap/cranes"]
+
+
 def test_the_csv_goes_with_its_subscription() -> None:
     """R-OCM-14: the installed one and no other; a group that another Subscription uses stays."""
 

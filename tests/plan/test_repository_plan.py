@@ -526,3 +526,30 @@ def test_each_file_that_an_entry_without_a_build_is_built_with_is_compared(
     result = plan(tmp_path, _unbuilt(channel, base), "-o", "json", base=_unbuilt("stable"))
     planned = json.loads(result.stdout)
     assert [(change["kind"], change["object"]["name"]) for change in planned["files"]] == expected
+
+
+ENV_BUILD = """\
+resources: [group.yaml]
+secretGenerator:
+- {name: lamp, namespace: harbour, envs: [lamp.env]}
+"""
+
+
+@pytest.mark.parametrize("arguments", [(".",), ("--entry", "clusters/north"), ("clusters/north",)])
+def test_a_file_that_git_ignores_is_no_change_of_a_branch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """A clone lacks it, so a plan says the same there."""
+    base = {**BASE, "clusters/north/kustomization.yaml": ENV_BUILD, ".gitignore": "*.env\n"}
+    root = clone_repository(write(tmp_path / "base", base), tmp_path / "work")
+    write(root, {"clusters/north/lamp.env": "a=b\n"})
+    monkeypatch.chdir(root)
+    compared = [("diff", "git:HEAD", *arguments)] if arguments != (".",) else []
+    for command in (("plan", *arguments), *compared):
+        done = CliRunner().invoke(main, command)
+        assert (done.exit_code, "lamp" in done.stdout) == (0, False), done.output
+    # What is not compared with a revision has all of its files.
+    done = CliRunner().invoke(main, ("render", "clusters/north", "-o", "name"))
+    assert "Secret/harbour/lamp" in done.stdout
+    write(root, {"clusters/north/lamp.env": "a=b\n", ".gitignore": "other\n"})
+    assert "Secret/harbour/lamp" in CliRunner().invoke(main, ("plan", *arguments)).stdout

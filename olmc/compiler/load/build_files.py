@@ -31,6 +31,7 @@ from olmc.compiler.load.kustomization import (
     secret_generators,
 )
 from olmc.compiler.load.policy_generators import GenerationError, policies_of
+from olmc.compiler.load.unsaved import has_absent, is_absent
 from olmc.compiler.load.workspace_files import CHART_FILE, digest_at, objects_of
 from olmc.compiler.model.workspace import Inputs
 from olmc.k8s.diagnostics import Report
@@ -110,6 +111,8 @@ def build_tree(root: Path, known: ScannedFolder | None = None) -> BuildTree:
     files = {folder.join(name): False for folder in folders.values() for name in folder.files}
     files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
     linked = (folder.join(name) for folder in folders.values() for name in (*folder.followed, *folder.links))
+    if has_absent(root):
+        files = {path: is_link for path, is_link in files.items() if not is_absent(root / path)}
     return BuildTree(root, files, folders, tuple(linked), _PathSearch())
 
 

@@ -57,6 +57,7 @@ from olmc.review.diff.git import (
     STREAM,
     GitError,
     Revision,
+    as_committed,
     as_revision,
     may_lack,
     meant_revision,
@@ -327,6 +328,8 @@ def _place(
         path = Path(name)
         if not path.exists() and not allow_empty:
             report.add(rules.NO_SUCH_SIDE.finding(None, side=name, meant=meant_revision(name)))
+        # What a .gitignore keeps out of the repository is no difference between its work tree and a revision.
+        path = as_committed(path) if as_revision(other) is not None and path.is_dir() else path
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:

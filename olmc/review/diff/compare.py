@@ -107,7 +107,7 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.policies import policy_changes
+from olmc.review.diff.policies import deleted_by_policies, policy_changes
 from olmc.review.diff.related_risks import SideObjects, embedded_changes, related_changes, variable_changes
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
@@ -306,8 +306,9 @@ class _Comparison(NamedTuple):
 
     `before`, `after`: the operators. `kept_old`, `kept_new`: the objects that are compared, `pairs` each with its
     predecessor; `folded`: the others. `starting`: workloads that only the new side installs. `hidden`: objects of
-    operators that only one side knows. With `formats`, the formats of another version of OLM count. `as_written`: no
-    variables are filled in. `only_risks`: permissions without a risk don't count.
+    operators that only one side knows; `deleted`: those that a policy deletes. With `formats`, the formats of another
+    version of OLM count. `as_written`: no variables are filled in. `only_risks`: permissions without a risk don't
+    count.
     """
 
     old: Side
@@ -322,6 +323,7 @@ class _Comparison(NamedTuple):
     moved: Moved
     pairs: Sequence[Pair]
     hidden: frozenset[ObjectKey]
+    deleted: frozenset[ObjectKey]
     formats: bool
     as_written: bool
     only_risks: bool
@@ -339,7 +341,8 @@ class _Comparison(NamedTuple):
         pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
         return cls(
             old, new, before, after, kept_old, kept_new, (was_folded, now_folded), starting, names, moved, pairs,
-            of_unknown(old, new), formats, as_written, only_risks,
+            of_unknown(old, new), deleted_by_policies(pairs, (*old.objects, *old.excluded)), formats, as_written,
+            only_risks,
         )  # fmt: skip
 
 
@@ -395,8 +398,15 @@ COMPARERS: tuple[Callable[[_Comparison], Iterable[DiffChange | _FoldedChange]], 
 SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
     lambda pair, sides: part_of_move(pair, sides.moved),
     lambda pair, sides: "object of unknown operators" if pair.identity in sides.hidden and _is_one_sided(pair) else "",
+    lambda pair, sides: "object that a policy deletes" if _is_deleted_by_policy(pair, sides) else "",
     lambda pair, sides: "OperatorGroup of the platform" if _is_of_platform(pair, sides) else "",
 )
+
+
+def _is_deleted_by_policy(pair: Pair, sides: _Comparison) -> bool:
+    """Whether a risk of a policy says already that it deletes an object, of whose removal there is no more to say."""
+    known = pair.identity
+    return pair.new is None and known in sides.deleted and known.group != OLM_GROUP and not risks_of_removed(known)
 
 
 def _is_of_platform(pair: Pair, sides: _Comparison) -> bool:

@@ -32,6 +32,7 @@ from olmc.compiler.load.files import (
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree, repository_of
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.unsaved import without_files
 from olmc.compiler.load.workspace import installs_nothing
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.rules.findings import output as rules
@@ -291,6 +292,8 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
         _write(_linked_elsewhere(commit, folder, entries), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
+    if not folder and obj == commit:
+        (place / REPOSITORY_MARK).touch()
     _write(others, place, revision, report)
     if of_bundles:
         if extent.without_idle_bundles and installs_nothing(place, scan(place, Report())):
@@ -487,6 +490,20 @@ def changed_paths(ref: str, root: Path) -> frozenset[str]:
     changed = _git(*here, "diff", *shown, ref, "--", ".")
     unknown = _git(*here, "ls-files", "-z", "--others", "--", ".")
     return frozenset(map(os.fsdecode, filter(None, (changed + unknown).split(b"\0"))))
+
+
+def as_committed(root: Path) -> Path:
+    """A folder of a work tree as a clone has it: what a build names is missing there if a `.gitignore` keeps it out of
+    the repository. The folder itself where git can't tell."""
+    home = repository_of(root)
+    if home is None or _is_mark(home / REPOSITORY_MARK):
+        return root
+    ignored = ("--others", "--ignored", f"--exclude-per-directory={GIT_IGNORE_FILE}", "--directory")
+    try:
+        listing = _git("-C", os.fspath(home), "-c", "core.fsmonitor=false", "ls-files", "-z", *ignored)
+    except GitError:
+        return root
+    return without_files(root, (home / os.fsdecode(name).rstrip("/") for name in filter(None, listing.split(b"\0"))))
 
 
 def folder_here() -> str:

@@ -101,13 +101,29 @@ def policy_changes(
     An object that a policy puts into the cluster has no line here if its side has it, and otherwise those risks that it
     has as an object. A policy that begins or ceases to act, deletes or no longer asks for an object is a risk.
     """
-    changing = [each for each in pairs if each.new is not None and each.old is not each.new and is_policy(each.new)]
+    changing = _changing_policies(pairs)
     had, has = (frozenset(map(object_key, side)) for side in ((old, new) if changing else ((), ())))
     for pair in changing:
         was, now = ([] if obj is None else _parts(obj, there) for obj, there in ((pair.old, had), (pair.new, has)))
         yield from _policy_itself(pair, was, now)
         yield from _parts_compared(pair, was, now)
         yield from _asked_compared(pair, (_all_asked(was), _all_asked(now)), has, compare)
+
+
+def deleted_by_policies(pairs: Iterable[Pair], old: Iterable[KubernetesObject]) -> frozenset[ObjectKey]:
+    """Return the objects of the old side that a policy has put there and now deletes, which is a risk of the policy."""
+    changing = [pair for pair in _changing_policies(pairs) if pair.old is not None]
+    had = frozenset(map(object_key, old if changing else ()))
+    found: set[ObjectKey] = set()
+    for pair in changing:
+        was, now = (_all_asked(_parts(obj or {}, had)) for obj in (pair.old, pair.new))
+        gone = (key for key, each in now.items() if each.acts and each.compliance == _GONE)
+        found.update(known for key in gone if key in was and was[key].is_put for known in was[key].seen)
+    return frozenset(found)
+
+
+def _changing_policies(pairs: Iterable[Pair]) -> list[Pair]:
+    return [each for each in pairs if each.new is not None and each.old is not each.new and is_policy(each.new)]
 
 
 def _parts(policy: KubernetesObject, there: Collection[ObjectKey]) -> list[PolicyPart]:

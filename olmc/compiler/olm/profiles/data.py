@@ -51,7 +51,10 @@ def is_openshift(version: str) -> bool:
 
 def has_chosen_version(options: Options, chosen: Set[str]) -> bool:
     """Whether somebody chose the version of OLM: `chosen` has its field or its name in olmc.yaml, or it is another one
-    than olmc takes by itself."""
+    than olmc takes by itself.
+
+    That decides where a bundle by itself is installed, which only asks for an OpenShift. The objects of a workspace
+    show that the cluster is one, whichever OLM it has."""
     return options.olm_version != Options().olm_version or not chosen.isdisjoint(("olm_version", "olmVersion"))
 
 
