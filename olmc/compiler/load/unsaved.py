@@ -104,7 +104,8 @@ def without_files(root: Path, absent: Iterable[Path]) -> Path:
 
 
 def _path_with(path: str, unsaved: Mapping[str, bytes], absent: tuple[str, ...]) -> Path:
-    return type("UnsavedPath", (UnsavedPath,), {"unsaved": unsaved, "absent": absent})(path)
+    made: Path = type("UnsavedPath", (UnsavedPath,), {"unsaved": unsaved, "absent": absent})(path)
+    return made
 
 
 def has_absent(root: Path) -> bool:
