@@ -138,7 +138,8 @@ def _unread() -> int:
 def _refused(error: OSError) -> int:
     """Say what the system refuses; what has no name is a stream."""
     cause = "stdout is closed" if error.errno == errno.EBADF else error.strerror or str(error)
-    what = f"{os.fsdecode(error.filename)}: {cause}" if error.filename else f"the output can't be written: {cause}"
+    name = _printable(os.fsdecode(error.filename)) if error.filename else ""
+    what = f"{name}: {cause}" if name else f"the output can't be written: {cause}"
     if not error.filename:
         give_up(sys.stdout)
     try:
@@ -146,6 +147,11 @@ def _refused(error: OSError) -> int:
     except OSError:
         give_up(sys.stderr)
     return BAD_INPUT
+
+
+def _printable(name: str) -> str:
+    """A name out of a repository, which can't do anything to a terminal."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.config import read_config
-from olmc.compiler.load.files import read_bounded
+from olmc.compiler.load.files import read_bounded, real_path
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, clean, json_text
 from olmc.compiler.rules.findings.building import OPENSHIFT
@@ -140,8 +140,8 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
         return f"{folder}/" if folder else ""
     if output == "json":
         return f"{root.as_posix()}/" if count > 1 else ""
-    base = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
-    here = root.resolve()
+    base = real_path(Path(os.environ.get("GITHUB_WORKSPACE") or "."))
+    here = real_path(root)
     below = here.relative_to(base).as_posix() if here.is_relative_to(base) else "."
     return "" if below == "." else f"{below}/"
 

@@ -238,7 +238,7 @@ def folder_for_others(root: Path | None) -> str:
     """The same for pages and comments that others read: of a folder that is not below the current one only its name,
     since the others need not know the folders of its author."""
     there = folder_from_here(root)
-    return Path(there).resolve().name if there.startswith("..") or Path(there).is_absolute() else there
+    return Path(os.path.realpath(there)).name if there.startswith("..") or Path(there).is_absolute() else there
 
 
 def folder_of_patch(root: Path) -> str:

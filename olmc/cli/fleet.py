@@ -27,7 +27,8 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import emptiness
 from olmc.compiler.cache import user_cache
-from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
+from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded, real_path
+from olmc.compiler.load.kustomization import repository_of
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
@@ -85,8 +86,8 @@ def read_fleet(given: FleetOptions, from_: str = "", *, has_default: bool = Fals
         patterns = (*patterns, *(line.strip() for line in lines if line.strip() and not line.startswith("#")))
     elif not patterns:
         patterns = (".",)
-    top = given.repository.resolve() if given.repository is not None else _top(patterns)
-    here = top if given.repository is not None else Path.cwd().resolve()
+    top = real_path(given.repository) if given.repository is not None else _top(patterns)
+    here = top if given.repository is not None else real_path(Path.cwd())
     relative = [_relative(top, here / pattern) for pattern in patterns]
     beside = _relative(top, here / given.beside) if given.beside is not None else None
     if has_default and not from_:
@@ -107,7 +108,7 @@ def read_fleet(given: FleetOptions, from_: str = "", *, has_default: bool = Fals
     elif from_:
         if not Path(from_).is_dir():
             bad_value(f"{from_} is no folder; give git:REF or a folder.", "--from")
-        trees = [work_tree(Path(from_).resolve()), work_tree(top)]
+        trees = [work_tree(real_path(Path(from_))), work_tree(top)]
     else:
         trees = [work_tree(top)]
     # What is written or kept beside the repository's own files is no input.
@@ -170,12 +171,22 @@ def _top(patterns: Sequence[str]) -> Path:
         top = top_of()
     except GitError:
         top = None
-    here = Path.cwd().resolve()
-    fixed = [here / pattern.partition("*")[0].rpartition("/")[0] for pattern in patterns]
+    here = real_path(Path.cwd())
+    fixed = [here / _fixed(f"{pattern}*") for pattern in patterns]
     if top is not None and all(Path(os.path.normpath(path)).is_relative_to(top) for path in fixed):
         return top
-    folders = [Path(os.path.normpath(path)).resolve() for path in fixed]
+    folders = [real_path(Path(os.path.normpath(path))) for path in fixed]
+    # Paths of a repository begin at its top, so a worker has to have that.
+    homes = {repository_of(here / _fixed(pattern)) for pattern in patterns}
+    home = homes.pop() if len(homes) == 1 else None
+    if home is not None:
+        return home
     return here if all(path.is_relative_to(here) for path in folders) else Path(os.path.commonpath(folders))
+
+
+def _fixed(pattern: str) -> str:
+    """The folder that a pattern begins with, all of it where it has no star."""
+    return pattern.partition("*")[0].rpartition("/")[0] if "*" in pattern else pattern
 
 
 def _relative(top: Path, place: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.cli.check import settings_of
-from olmc.cli.console import Input, tell
+from olmc.cli.console import BAD_INPUT, Input, say, tell
 from olmc.cli.inspect import diagnosed_rows
 from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.load.entries import entries_at
@@ -118,8 +118,18 @@ def _input(given: _Given) -> Input:
     assert given.after is not None
     if given.after.is_file():
         return _pattern(given.after, given.beside, given.options)
-    release = _releases(given.after)[given.release] if given.release is not None else None
-    return Input(given.after, given.beside, release=release)
+    return Input(given.after, given.beside, release=_release(given))
+
+
+def _release(given: _Given) -> Release | None:
+    """How the cluster is installed now."""
+    if given.release is None or given.after is None:
+        return None
+    releases = _releases(given.after)
+    if given.release >= len(releases):  # found by files of a repository within this one
+        say(f"{given.folder} is in a repository of its own; give --repository with its top.")
+        raise SystemExit(BAD_INPUT)
+    return releases[given.release]
 
 
 def _input_before(given: _Given) -> Input | None:
@@ -130,7 +140,7 @@ def _input_before(given: _Given) -> Input | None:
         return _pattern(given.before, given.beside_before, given.options)
     if given.release is None:
         return Input(given.before, given.beside_before)
-    now = _releases(given.after)[given.release] if given.after is not None else None
+    now = _release(given)
     listed = _releases(given.before)
     # What stands first says who installs what: applier, name and namespace.
     release = next((old for old in listed if old and now and old[:3] == now[:3]), None)
@@ -146,9 +156,10 @@ def _refused(done: Compilation, folder: str) -> dict[str, Any] | None:
     """The result where an entry could not be compiled to a cluster."""
     if done.failed:
         return _failed_by(done.diagnostics, folder)
-    if done.settled is None:
-        return failed_result("is no cluster", "it is a bundle by itself, and no workspace")
-    return None
+    return _NO_CLUSTER if done.settled is None else None
+
+
+_NO_CLUSTER = failed_result("is no cluster", "it is a bundle by itself, and no workspace")
 
 
 def _failed_by(diagnostics: tuple[Diagnostic, ...], folder: str) -> dict[str, Any]:
@@ -167,7 +178,10 @@ def _plan(given: _Given) -> dict[str, Any]:
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
     one = _input_before(given)
-    begun = engine.begun_at(one.request(options, fixed) if one is not None else None, "before", report)
+    try:
+        begun = engine.begun_at(one.request(options, fixed) if one is not None else None, "before", report)
+    except engine.NoStateError:
+        return _NO_CLUSTER
     if begun is None:
         return _failed_by(tuple(report), given.folder) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:
@@ -179,7 +193,7 @@ def _plan(given: _Given) -> dict[str, Any]:
         path = engine.PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
         options = options._replace(state=begun.state)
         done, narrowing = engine.compile_planned(path, options)
-        refused = _refused(done, given.folder)
+        refused = _refused(done, given.folder) or (_NO_CLUSTER if done.workspace is None else None)
         if refused is not None:
             return refused
         plan = engine.planned_for(path, options, begun, done, narrowing)
@@ -202,8 +216,8 @@ def _plan(given: _Given) -> dict[str, Any]:
 def _reads_values(done: Compilation, before: SettledCluster | None, held: Iterable[KubernetesObject] = ()) -> bool:
     """Whether the values in ConfigMaps matter to a result, which then is of its own cluster only."""
     assert done.settled is not None
-    assert done.workspace is not None
-    given = (*held, *(manifest.object for manifest in done.workspace.manifests))
+    manifests = done.workspace.manifests if done.workspace is not None else ()  # a bundle by itself is in none
+    given = (*held, *(manifest.object for manifest in manifests))
     return reads_values(given, (one.cluster for one in (before, done.settled) if one is not None))
 
 

@@ -16,7 +16,7 @@ from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_si
 from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import RepositoryEntry, changed_entries, chosen, entries_at
-from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
+from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, real_path, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.repository import entry_parts, has_content_of_all, pattern_part, same_part
 from olmc.compiler.load.request import CompileRequest
@@ -290,7 +290,7 @@ def findings_at(rev: str, inputs: Sequence[Input], check: Callable[[Input], Foun
         try:
             top = top_of()
             for number, one in enumerate(inputs):
-                path = one.root.resolve()
+                path = real_path(one.root)
                 if top is None or not path.is_relative_to(top):
                     wrong_usage(f"--since: {one.root} is not in the repository of the current directory.")
                 target = Path(folder, str(number))
@@ -336,7 +336,7 @@ def findings_of_changed_packages(
         return None
     report = Report()
     with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder, suppress(GitError):
-        path, top = root.resolve(), top_of()
+        path, top = real_path(root), top_of()
         if top is None or not path.is_relative_to(top):
             return None
         repository = bundle_repository(root, tree)

@@ -33,7 +33,15 @@ class GivenPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not os.fspath(value):
             self.fail("the path is empty; write . for the current directory.", param, ctx)
-        return super().convert(value, param, ctx)
+        try:
+            path = super().convert(value, param, ctx)
+            # To click, only a regular file is no directory.
+            is_other = not self.file_okay and Path(value).exists() and not Path(value).is_dir()
+        except OSError as error:  # a name is too long, or links go round
+            self.fail(f"{clean(os.fsdecode(value))} can't be used: {error.strerror or error}.", param, ctx)
+        if is_other:
+            self.fail(f"Directory {clean(os.fsdecode(value))!r} is no directory.", param, ctx)
+        return path
 
 
 class _CurrentOption(click.Option):

@@ -22,6 +22,7 @@ from olmc.integrations.pipelines.scaffolds import (
     write_example,
 )
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.yaml.scalars import replace_surrogates
 
 if TYPE_CHECKING:
     import click
@@ -202,6 +203,9 @@ def example(_: click.Context, opts: ExampleOptions) -> None:
 
 
 def _write(name: str, folder: Path, values: dict[str, Any], scaffold: ScaffoldOptions) -> None:
+    for key, value in values.items():
+        if isinstance(value, str) and value != replace_surrogates(value):
+            bad_value("it is not UTF-8, as the files are.", f"--{key}")
     values = {key: value for key, value in values.items() if key != "install" or value}
     next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
     _write_files(files_of(name, values), folder, next_step, scaffold)

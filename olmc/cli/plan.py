@@ -49,7 +49,7 @@ from olmc.compiler.catalogs.content import served_candidates
 from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load.config import read_config
 from olmc.compiler.load.entries import as_repository, may_have_been_repository, repository_at
-from olmc.compiler.load.files import ScannedFolder, no_folder, read_text, scan, scan_workspace
+from olmc.compiler.load.files import ScannedFolder, no_folder, read_text, real_path, scan, scan_workspace
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.olm.naming import release_of
@@ -401,7 +401,7 @@ def name_for_others(name: str) -> str:
     """Return the name of a workspace, a state or a revision for pages that others read: of a path that leads out of the
     current folder only the last part, since the others need not know the folders of its author."""
     path = Path(name)
-    return path.resolve().name if path.is_absolute() or ".." in path.parts else name
+    return real_path(path).name if path.is_absolute() or ".." in path.parts else name
 
 
 def _planned_path(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +25,7 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.cli.plan import name_for_others, plan_of
+from olmc.compiler.output.directory import link_below
 from olmc.compiler.output.messages import seen_from
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
@@ -90,14 +95,47 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     parts = cluster_parts(ctx, inputs[0].root, fields) if inputs[0].is_plain else (None,)
     if parts != (None,) and fields["from_"]:
         wrong_usage("--from takes one cluster; choose one with --entry.")
-    for part in parts:
-        folder = opts.folder if part is None else opts.folder / _FOLDER.sub("-", part.cluster.title)
-        _write_report(ctx, opts, inputs[0], fields, timings, folder, part)
+    titles = [part.cluster.title for part in parts if part is not None]
+    for part, below in zip(parts, cluster_folders(titles) or [""], strict=True):
+        if part is not None and link_below(opts.folder, below) is not None:
+            say(f"error: {(opts.folder / below).as_posix()} is a link that leads elsewhere; remove it.")
+            raise SystemExit(BAD_INPUT)
+        _write_report(ctx, opts, inputs[0], fields, timings, opts.folder / below, part)
     tell_left_entries((part for part in parts if part is not None), inputs[0].root)
     raise SystemExit(FINDINGS if is_any_broken(parts) else DONE)
 
 
 _FOLDER = regex(r"[^\w.-]+")
+_LONGEST = 50  # in characters, of which each takes up to four bytes: no more than file systems allow
+_DIGITS = 32
+_WITH_DIGEST = regex(rf"-[0-9a-f]{{{_DIGITS}}}$")
+
+
+def cluster_folders(titles: Sequence[str]) -> list[str]:
+    """Name a folder for each cluster: below the folder of the report, and of no other cluster.
+
+    Files of the repository choose the titles, which could be `..`, or differ only in signs and case.
+    """
+    plain = [_FOLDER.sub("-", title) for title in titles]
+    count = Counter(map(_folded, plain))
+    return [
+        name if count[_folded(name)] == 1 and _is_plain(name) else _with_digest(name, title)
+        for name, title in zip(plain, titles, strict=True)
+    ]
+
+
+def _with_digest(name: str, title: str) -> str:
+    digest = sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{name.strip('.-')[:_LONGEST] or 'cluster'}-{digest}"
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _is_plain(name: str) -> bool:
+    is_short = len(name.encode("utf-8", "surrogatepass")) <= 4 * _LONGEST
+    return is_short and bool(name.strip(".-")) and not name.startswith(".") and _WITH_DIGEST.search(name) is None
 
 
 def _write_report(

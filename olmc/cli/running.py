@@ -192,7 +192,11 @@ def _value(kind: Kind | None, value: Any) -> Any:
     if not value or kind.exists:
         raise _UnclearError
     path = Path(value)
-    is_okay = kind.dir_okay if path.is_dir() else kind.file_okay
-    if path.exists() and not (is_okay and os.access(value, os.R_OK)):
+    try:
+        is_okay = kind.dir_okay if path.is_dir() else kind.file_okay
+        is_refused = path.exists() and not (is_okay and os.access(value, os.R_OK))
+    except OSError as error:  # a name is too long, or links go round
+        raise _UnclearError from error
+    if is_refused:
         raise _UnclearError
     return value if kind.as_text else path

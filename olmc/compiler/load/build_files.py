@@ -17,6 +17,7 @@ from olmc.compiler.load.files import (
     is_file,
     no_folder,
     read_text,
+    real_path,
     scan_everything,
 )
 from olmc.compiler.load.gitops_files import all_texts, imports_of
@@ -302,7 +303,7 @@ def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple
             content = _with_policies(content, kustomization.parent, target, place, run)
         # Without any field that counts kustomize would refuse it as empty.
         target.write_text(dump([{"generatorOptions": {}, **content}]), "utf-8")
-    return top, place / start.resolve().parent.relative_to(top)
+    return top, place / real_path(start).parent.relative_to(top)
 
 
 def _without(content: Mapping[str, Any], left_out: Set[tuple[str | int, ...]]) -> dict[str, Any]:

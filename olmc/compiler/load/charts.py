@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import Folder, is_file, read_text, scan
+from olmc.compiler.load.files import Folder, is_file, read_text, real_path, scan
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, relative_path, repository_of
 from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates, without_helm
 from olmc.k8s.diagnostics import Location, Report
@@ -89,7 +89,7 @@ def _needed_folders(root: Path, chart: Folder) -> list[Path]:
     texts = (read_text(root, chart.join(name), Report()) or "" for name in chart.files if name in _DECLARING)
     if not any(_LOCAL in text for text in texts):
         return []
-    needed = read_chart((root / chart.path).resolve(), root).dependencies
+    needed = read_chart(real_path(root / chart.path), root).dependencies
     return [dependency.folder for dependency in needed if dependency.folder is not None]
 
 
@@ -138,7 +138,7 @@ def read_chart(folder: Path, root: Path) -> Chart:
 
 
 def _content(path: Path, root: Path) -> tuple[Mapping[str, Any], str]:
-    shown = relative_path(path.resolve(), root)
+    shown = relative_path(real_path(path), root)
     text = read_text(path.parent, path.name, Report()) or ""
     documents = read(shown, text, Report())
     return mapping(documents[0].value) if documents else {}, shown
@@ -225,7 +225,7 @@ def stage(chart: Chart, target: Path) -> dict[str, Path]:
     Gives the folders by the names that Helm has for them: `operators/`, `operators/charts/common/`. Dependencies that
     are not there are taken out of the copy's Chart.yaml. Raises StagingError.
     """
-    folder = chart.folder.resolve()
+    folder = real_path(chart.folder)
     copying = _Copying(repository_of(folder) or folder, _Bounds())
     try:
         _copy(folder, target, copying, (folder,))

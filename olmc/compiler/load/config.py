@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import Folder, git_ignore_lines, has_file, ignore_lines, read_text, spec_of
+from olmc.compiler.load.files import Folder, git_ignore_lines, has_file, ignore_lines, read_text, real_path, spec_of
 from olmc.compiler.load.json_schema import SchemaProblem, problems
 from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, PlatformGroup, Proxy
 from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
@@ -80,7 +80,7 @@ def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Rep
 
     path, place = spec["apisFrom"], locate(document.source, ("spec", "apisFrom"))
     is_there = has_file(root, path)
-    if not is_there or not (root / path).resolve().is_relative_to(root.resolve()):
+    if not is_there or not real_path(root / path).is_relative_to(real_path(root)):
         problem = f"there is no file {path} in the workspace"
         report.add(rules.BAD_APIS.finding(place, problem=problem, hint="Give its path below the folder of olmc.yaml."))
         return {}

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from olmc.compiler.load.build_files import BuildFile, BuildTree, build_files, build_tree
 from olmc.compiler.load.bundles import PROJECT_FILE
-from olmc.compiler.load.files import ScannedFolder, fits_parts, read_text
+from olmc.compiler.load.files import ScannedFolder, fits_parts, read_text, real_path
 from olmc.compiler.load.gitops_files import (
     RepositoryFiles,
     ToolObject,
@@ -393,7 +393,7 @@ def _place_in_repository(root: Path) -> str | None:
     home = repository_of(root)
     if home is None:
         return None
-    place = root.resolve().relative_to(home).as_posix()
+    place = real_path(root).relative_to(home).as_posix()
     return "" if place == "." else place
 
 
@@ -465,7 +465,7 @@ def _above(home: Path, place: str) -> dict[Decider, str]:
             for name in row.names:
                 if (home / place / up / name).is_file():
                     path = f"{up}/{name}"
-                    folder = (home / place / up).resolve()
+                    folder = real_path(home / place / up)
                     found[Decider(path, "", row.effect)] = _digest(folder, name, row)
     return found
 
@@ -481,7 +481,7 @@ def _content_elsewhere(root: Path, path: str, home: Path | None) -> str:
     """The digest of the file to which a link leads out of a folder, if it stays in the repository, "" for any other."""
     try:
         target = (root / path).resolve()
-        is_elsewhere = home is not None and target.is_relative_to(home) and not target.is_relative_to(root.resolve())
+        is_elsewhere = home is not None and target.is_relative_to(home) and not target.is_relative_to(real_path(root))
         return f" {digest_at(target)}" if is_elsewhere and target.is_file() else ""
     except (OSError, RuntimeError):  # links that lead to each other
         return ""

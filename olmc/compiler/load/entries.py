@@ -22,6 +22,7 @@ from olmc.compiler.load.files import (
     is_bundle,
     no_folder,
     read_text,
+    real_path,
     scan,
     scan_workspace,
 )
@@ -669,7 +670,7 @@ def needs_charts_of_operators(root: Path, chart: Folder) -> bool:
     texts = (read_text(root, chart.join(name), Report()) or "" for name in chart.files if name.endswith(SUFFIXES))
     if not any(map(_OLM_SETTINGS.search, texts)):
         return False
-    needed = read_chart((root / chart.path).resolve(), root).dependencies
+    needed = read_chart(real_path(root / chart.path), root).dependencies
     return any(dependency.folder is None and not dependency.is_local for dependency in needed)
 
 
@@ -687,7 +688,7 @@ def _is_olm(root: Path, path: str, *marks: str) -> bool:
 
 def _is_library(root: Path, path: str) -> bool:
     """Whether a chart only serves other charts: Helm installs none of these."""
-    return as_text(read_chart((root / path).resolve(), root).content.get("type")) == "library"
+    return as_text(read_chart(real_path(root / path), root).content.get("type")) == "library"
 
 
 def _has_olm(root: Path, folder: Folder, path: str, appliers: Iterable[Applier]) -> bool:

@@ -256,6 +256,12 @@ def no_folder(path: Path) -> str:
     return "" if stat.S_ISDIR(mode) else "is a file and not a directory"
 
 
+def real_path(path: Path) -> Path:
+    """Follow the links of a path as far as they lead anywhere. Links that go round stay in it: `Path.resolve` raises an
+    error of its own for them, which depends on the version of Python."""
+    return Path(os.path.realpath(path))
+
+
 def has_file(root: Path, path: str) -> bool:
     """Whether a workspace has a file; what can't even be looked for is reported by whoever reads the folder."""
     return is_file(root / path)
@@ -315,7 +321,7 @@ def scan_workspace(
     report = Report()
     own = tuple(_usable_lines(root, report))
     patterns = (*ignored, *own) if ignore_file else ignored
-    home, seen = root.resolve(), _Seen(known, by_package=by_package)
+    home, seen = real_path(root), _Seen(known, by_package=by_package)
     how = _Scan(root, home, None, report, seen, lines=patterns, git_lines=() if ignore_file else None)
     spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
     folder = _scan(how._replace(spec=spec), "", frozenset({str(home)}))
@@ -393,14 +399,14 @@ def scan_everything(
 ) -> Folder:
     """The tree in the folder `path` of a workspace with hidden folders, whatever patterns name; only what git keeps for
     itself is missing. `known` is an earlier scan of the workspace; `by_package` is as for `scan_workspace`."""
-    home, seen = root.resolve(), _Seen(known, by_package=by_package)
+    home, seen = real_path(root), _Seen(known, by_package=by_package)
     return _scan(_Scan(root, home, None, Report(), seen, hidden=True), path, frozenset({str(home / path)}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
     """The tree in the folder `path` of a workspace, whatever `.olmcignore` says of it; None where there is none inside
     of the workspace."""
-    home = root.resolve()
+    home = real_path(root)
     real = _inside(root / path, home)
     if real is None or not real.is_dir():
         return None
@@ -540,8 +546,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def _inside(path: Path, home: Path) -> Path | None:
     """Where a link leads, None if that is outside of the workspace or nowhere."""
     try:
-        real = path.resolve(strict=True)
-    except (OSError, RuntimeError):
+        real = Path(os.path.realpath(path, strict=True))
+    except (OSError, ValueError):
         return None
     return real if real.is_relative_to(home) else None
 
@@ -550,10 +556,12 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
     """Where a link leads that is not followed; of a place outside not even its existence is reported."""
     where, hint = "to a place outside of the workspace", "Copy what it points to into the workspace."
     try:
-        if (root / path).resolve().is_relative_to(root.resolve()):
+        (root / path).stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            where, hint = "that leads back to itself", "Correct the link, or delete it."
+        elif real_path(root / path).is_relative_to(real_path(root)):
             where, hint = "to something that does not exist", "Correct the link, or delete it."
-    except (OSError, RuntimeError):
-        where, hint = "that leads back to itself", "Correct the link, or delete it."
     return rules.OUTSIDE.finding(Location(path, 1, 1), path=path, where=where, hint=hint)
 
 
@@ -657,7 +665,7 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
 def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
     """What a file holds, or None with a diagnostic when it can't be read or leads out of the workspace."""
     try:
-        if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
+        if (root / path).is_symlink() and _inside(root / path, real_path(root)) is None:
             report.add(_not_followed(root, path))
             return None
         with (root / path).open("rb") as stream:

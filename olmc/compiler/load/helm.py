@@ -19,7 +19,7 @@ from shlex import quote
 from typing import Any
 
 from olmc.compiler.load.charts import Chart, Dependency, StagingError, files_below, read_chart, stage
-from olmc.compiler.load.files import MAX_FILE_BYTES, has_file, is_file, read_text
+from olmc.compiler.load.files import MAX_FILE_BYTES, has_file, is_file, read_text, real_path
 from olmc.compiler.load.kustomization import relative_path, repository_of
 from olmc.compiler.load.kustomize import Output, relative_to, run
 from olmc.compiler.load.locked_down import merged
@@ -122,11 +122,11 @@ def render(
 
     Paths are relative to the workspace at `root`; `kinds` of OLM are those that its templates speak of.
     """
-    chart = read_chart(folder.resolve(), root)
+    chart = read_chart(real_path(folder), root)
     command = f"helm template {quote(folder.name if folder.is_absolute() else folder.as_posix())}"
     try:
         beside = (dependency.folder for dependency in chart.dependencies if dependency.folder is not None)
-        listed = {path for place in (folder.resolve(), *beside) for path in files_below(place)}
+        listed = {path for place in (real_path(folder), *beside) for path in files_below(place)}
         files = tuple(relative_path(path, root) for path in sorted(listed))
     except StagingError as error:
         report.add(_refused(chart, Location(chart.path), str(error), command))
@@ -201,7 +201,7 @@ def _from(root: Path, release: Release, place: Location | None) -> Location | No
     """A place in the repository that a release is from as seen from the workspace."""
     if place is None:
         return None
-    return place._replace(path=relative_path(((release.top or root) / place.path).resolve(), root))
+    return place._replace(path=relative_path(real_path((release.top or root) / place.path), root))
 
 
 def _library() -> str | None:
@@ -218,7 +218,7 @@ def _values(root: Path, release: Release, report: Report) -> tuple[dict[str, Any
         content = _value_file(root, file, release, report)
         if content is not None:
             values = merged(values, content)
-            files.append(relative_path(((release.top or root) / file.path).resolve(), root))
+            files.append(relative_path(real_path((release.top or root) / file.path), root))
     return merged(values, json.loads(release.values)) if release.values else values, tuple(files)
 
 
@@ -227,7 +227,7 @@ def _value_file(root: Path, file: ValueFile, release: Release, report: Report) -
     and where the file may be absent."""
     problem, path = file.problem, None
     if not problem:
-        top = (release.top or root).resolve()
+        top = real_path(release.top or root)
         home = repository_of(top) or top
         try:
             path = (top / file.path).resolve()

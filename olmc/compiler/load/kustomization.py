@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, is_git_ignored, mode_of
+from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, is_git_ignored, mode_of, real_path
 from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
@@ -296,7 +296,7 @@ def read_tree(start: Path, root: Path, known: dict[Path, KustomizationNode] | No
     """
     home = repository_of(root)
     known = known if known is not None else {}
-    waiting, nodes = [start.resolve()], dict[Path, KustomizationNode]()
+    waiting, nodes = [real_path(start)], dict[Path, KustomizationNode]()
     while waiting:
         path = waiting.pop()
         if path in nodes:
@@ -361,7 +361,7 @@ def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
 def _is_kept_out(path: Path, reference: KustomizationReference, home: Path) -> bool:
     """Whether a `.gitignore` of the repository at `home` keeps a file out of it that has objects or values of them."""
     has_objects = reference.keys[0] in OBJECT_FIELDS or reference.keys[0] in _GENERATORS
-    return has_objects and is_git_ignored(home.resolve(), path)
+    return has_objects and is_git_ignored(real_path(home), path)
 
 
 _BUILT_IN = "builtin"
@@ -398,13 +398,13 @@ def _local(folder: Path, reference: KustomizationReference) -> Path | None:
 
 def repository_of(root: Path) -> Path | None:
     """The top of the repository that a folder is in, None where it is in none."""
-    home = root.resolve()
+    home = real_path(root)
     return next((folder for folder in (home, *home.parents) if (folder / REPOSITORY_MARK).exists()), None)
 
 
 def relative_path(path: Path, root: Path) -> str:
     """A resolved path as seen from `root`, as messages have it: `../../base/operators.yaml`."""
-    return Path(os.path.relpath(path, root.resolve())).as_posix()
+    return Path(os.path.relpath(path, real_path(root))).as_posix()
 
 
 def _text_of(path: Path) -> str | None:

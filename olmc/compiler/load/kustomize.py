@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.compiler.load.build_files import staged
-from olmc.compiler.load.files import MAX_FILE_BYTES
+from olmc.compiler.load.files import MAX_FILE_BYTES, real_path
 from olmc.compiler.load.kustomization import KustomizationTree, MissingFile, SharedBases, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.policies import installed_by, is_policy, parts_of
@@ -108,7 +108,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 def relative_to(root: Path, problem: str) -> str:
     """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
-    top = "/".join(root.resolve().parts[1:2])
+    top = "/".join(real_path(root).parts[1:2])
     return re.sub(
         rf"(?<![\w/])/{re.escape(top)}/[^\s'\":;,\]]+", lambda match: relative_path(Path(match[0]), root), problem
     )
@@ -148,7 +148,7 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
     bases = bases if bases is not None else SharedBases({}, {})
     tree = read_tree(kustomization, root, bases.nodes)
     paths = tuple(relative_path(path, root) for path in (*tree.kustomizations, *tree.files))
-    shown = relative_path(kustomization.resolve(), root)
+    shown = relative_path(real_path(kustomization), root)
     for remote in tree.remotes:
         rule = rules.HELM_IN_KUSTOMIZATION if remote.is_chart else rules.REMOTE_BASE
         report.add(rule.finding(remote.place, remote=remote.text))
@@ -215,7 +215,7 @@ def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterat
 
 
 def _build_folder(tool: list[str], folder: Path) -> Output:
-    return run([*tool, *_RESTRICTED, str(folder.resolve())], seconds=SECONDS, most=MAX_FILE_BYTES)
+    return run([*tool, *_RESTRICTED, str(real_path(folder))], seconds=SECONDS, most=MAX_FILE_BYTES)
 
 
 def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
@@ -228,7 +228,7 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
         return output.text
 
     with tempfile.TemporaryDirectory(prefix="olmc-policies-") as name:
-        place = Path(name).resolve()
+        place = real_path(Path(name))
         try:
             top, folder = staged(tree, kustomization, place, built)
         except GenerationError as error:

@@ -89,7 +89,7 @@ def with_unsaved(root: Path, texts: Mapping[Path, str]) -> Path:
     """
     content = {path: text.encode("utf-8", "surrogatepass") for path, text in texts.items()}
     unsaved = {str(path): data for path, data in content.items()}
-    unsaved |= {str(path.resolve()): data for path, data in content.items()}
+    unsaved |= {os.path.realpath(path): data for path, data in content.items()}
     unsaved = {**(root.unsaved if isinstance(root, UnsavedPath) else {}), **unsaved}
     absent = root.absent if isinstance(root, UnsavedPath) else ()
     return _path_with(str(root), unsaved, absent) if unsaved else root

@@ -41,6 +41,7 @@ from olmc.compiler.load.files import (
     has_file,
     is_bundle,
     no_folder,
+    real_path,
     scan,
     scan_workspace,
     update_graphs,
@@ -492,7 +493,7 @@ def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
 def read_as(root: Path, folder: Path) -> str:
     """What every file in `folder` is part of for the workspace at `root`, whoever wrote it: `bundle`, `catalog`, or ""
     for nothing."""
-    home, there = root.resolve(), folder.resolve()
+    home, there = real_path(root), real_path(folder)
     names = there.relative_to(home).parts if there.is_relative_to(home) else ()
     if any(name.startswith(".") for name in names):
         return ""

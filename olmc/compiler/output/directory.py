@@ -73,7 +73,7 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
             if path in new:
                 partials.append((_beside(path, [text.encode()], PLAIN), path))
                 continue
-            target = path.resolve(strict=True)
+            target = Path(os.path.realpath(path, strict=True))
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
             partial = _beside(target, [text.encode()], PRIVATE)

@@ -6,9 +6,11 @@ workspace would own objects of the platform.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import posixpath
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +30,7 @@ from olmc.compiler.olm.profiles.data import (
     openshift,
     openshift_catalogs,
 )
-from olmc.compiler.output.directory import put
+from olmc.compiler.output.directory import link_below, rewrite
 from olmc.compiler.output.document import templates
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.diagnostics import POSSIBLE, Location, Report, closest, did_you_mean
@@ -210,12 +212,18 @@ def _state(path: Path, text: str) -> State:
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write those files that are new or differ; raises OSError."""
-    for name, state in states(folder, files).items():
-        if state is not State.SAME:
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            put(path, files[name])
+    """Write those files that are new or differ, all or none of them; raises OSError."""
+    texts = {folder / name: files[name] for name, state in states(folder, files).items() if state is not State.SAME}
+    for name in files:
+        # A link in a checkout decides for no file where it goes.
+        link = link_below(folder, posixpath.dirname(name))
+        if link is not None:
+            raise OSError(errno.ELOOP, "it is a link that leads elsewhere", os.fspath(link))
+    for path in texts:
+        if path.is_dir() and not path.is_symlink():
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+    rewrite(texts, new=texts.keys())
 
 
 _HEAD = """\

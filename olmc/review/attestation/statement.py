@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from olmc.compiler.load.files import scan
+from olmc.compiler.load.files import real_path, scan
 from olmc.compiler.load.json_schema import problems
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report
@@ -145,11 +145,11 @@ def inputs_below(roots: Mapping[str, Path], files: Mapping[str, Path], left_out:
     That is every file which olmc may read there, whether it did or not: one that comes later changes what comes out as
     well. What lies at or below `left_out` is no input. Raises OSError.
     """
-    excluded = [path.resolve() for path in left_out]
+    excluded = [real_path(path) for path in left_out]
     digests = {}
     for root, folder in roots.items():
         for name in scan(folder, Report()).walk():
-            path = (folder / name).resolve()
+            path = real_path(folder / name)
             if not any(path.is_relative_to(one) for one in excluded):
                 digests[posixpath.normpath(posixpath.join(root, name))] = file_digest(path)
     return digests | {name: file_digest(path) for name, path in files.items()}

@@ -26,6 +26,7 @@ from olmc.compiler.load.files import (
     no_folder,
     read_bounded,
     read_text,
+    real_path,
     scan_everything,
     scan_workspace,
 )
@@ -581,7 +582,7 @@ def _may_be_quoted(root: Path, file: Path) -> bool:
 
     A base may stand beside what is built on it. What is no file may have no end.
     """
-    there, base = file.resolve(), root.resolve()
+    there, base = real_path(file), real_path(root)
     return is_file(there) and (
         there.is_relative_to(base) or there == Path(os.path.normpath(base / file.relative_to(root)))
     )

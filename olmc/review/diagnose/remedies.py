@@ -352,7 +352,7 @@ def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
         if path.startswith(f"{VENDOR_FOLDER}/"):
             raise EditError(f"{path} is a copy of a published image, whose digest is in olmc.lock")
         # A link may lead out of the workspace, and out of the copy in which a candidate is compiled.
-        if (root / path).resolve() != root.resolve() / path:
+        if Path(os.path.realpath(root / path)) != Path(os.path.realpath(root)) / path:
             raise EditError(f"{path} is reached by a link, or is outside of the workspace")
         if path not in before:
             before[path] = after[path] = _text(root / path)

@@ -29,6 +29,7 @@ from olmc.compiler.load.files import (
     is_bundle,
     read_bounded,
     read_text,
+    real_path,
     scan,
 )
 from olmc.compiler.load.kustomization import kustomization_in
@@ -152,7 +153,7 @@ def _file(path: Path, report: Report) -> dict[str, str]:
         except UnicodeDecodeError as error:
             report.add(workspace_rules.NOT_UTF8.finding(None, path=path.name, offset=error.start))
             return {}
-    real = path.resolve()
+    real = real_path(path)
     text = read_text(real.parent, real.name, report)
     return {path.name: text} if text is not None else {}
 

@@ -26,6 +26,7 @@ from olmc.compiler.load.files import (
     IGNORE_FILE,
     LFS_POINTER,
     MAX_FILE_BYTES,
+    real_path,
     scan,
     spec_of,
 )
@@ -209,7 +210,7 @@ def with_path(revision: Revision, other: str) -> Revision:
         path = beside.path if beside.path is not None else "."
         return with_path(revision._replace(path=path), other)
     top = top_of()
-    there = Path("." if other == STREAM else other).resolve()
+    there = real_path(Path("." if other == STREAM else other))
     if top is not None and there.is_relative_to(top):
         return revision._replace(path=there.relative_to(top).as_posix())
     return revision._replace(path=folder_here())
@@ -345,7 +346,7 @@ def _paths_in(folders: Collection[str], entries: Sequence[_TreeEntry]) -> frozen
 
 def _top_below(target: Path) -> Path:
     """A folder in the place of the repository, which is marked so that nothing above it is read."""
-    top = target.resolve() / _TOP
+    top = real_path(target) / _TOP
     top.mkdir()
     (top / REPOSITORY_MARK).touch()
     return top
@@ -515,7 +516,7 @@ def top_of() -> Path | None:
     """The top of the work tree that the current directory is in, None for a repository without one; GitError."""
     if _git("rev-parse", "--is-inside-work-tree").strip() != b"true":
         return None
-    return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
+    return real_path(Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))))
 
 
 def _entries(

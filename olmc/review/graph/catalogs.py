@@ -18,7 +18,7 @@ from olmc.compiler.catalogs.loading import kept_files, load_catalog, read_file
 from olmc.compiler.catalogs.properties import uncatalogued
 from olmc.compiler.load.bundles import CATALOGS_FOLDER
 from olmc.compiler.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
-from olmc.compiler.load.files import Folder, is_bundle, no_folder, read_text, scan, update_graphs
+from olmc.compiler.load.files import Folder, is_bundle, no_folder, read_text, real_path, scan, update_graphs
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import without_vendored
@@ -71,7 +71,7 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
         report.found.extend(scanned.found)  # of a workspace `load` says it, and what of its files can't be read
         for name in set(folder.walk()) - texts.keys():
             read_text(path, name, report)
-        name = path.resolve().name
+        name = real_path(path).name
         return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
     there = cluster_catalogs(path, config)
     # Of which image a CatalogSource is for one version of Kubernetes does not matter to a graph.
@@ -121,7 +121,7 @@ def is_about_dropped(diagnostic: Diagnostic, package: str) -> bool:
 
 def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
     """The files below a folder that is a catalog by itself, {} for anything else."""
-    if path.resolve().name == CATALOGS_FOLDER or _holds_workspace(folder):
+    if real_path(path).name == CATALOGS_FOLDER or _holds_workspace(folder):
         return {}
     texts = dict(_texts(path, folder.walk()))
     data = {name: text for name, text in texts.items() if name.endswith(SUFFIXES)}

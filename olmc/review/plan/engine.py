@@ -393,7 +393,7 @@ def _state_of_entry(root: Path, name: str, beginning: Beginning, report: Report)
     request = beginning.request._replace(release=release)
     if is_pattern:
         part = pattern_part(root, path, request.options)
-        return _settled(request._replace(root=root, part=part), report, as_side=beginning.as_side)
+        return _settled(request._replace(root=root, part=part), name, report, as_side=beginning.as_side)
     return _state_at(root / path, name, beginning._replace(request=request), report)
 
 
@@ -407,7 +407,7 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
     # A commit is what was applied, also where it has no object of OLM yet.
     is_commit = path.is_dir() and as_revision(name) is not None
     if texts is None or (is_commit and not shows_cluster(texts)):
-        return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
+        return _settled(beginning.request._replace(root=path), name, report, as_side=beginning.as_side)
     if path.is_file() and as_revision(name) is not None and _has_no_object(path):
         return _nothing()
     dump = read_dump([path], report)
@@ -458,7 +458,7 @@ def _tools_of(path: Path) -> SideSettings | None:
 def begun_at(request: CompileRequest | None, name: str, report: Report) -> BegunCluster | None:
     """Return the cluster in which a workspace comes to rest, an empty one for None; None, with the reason in `report`,
     where it can't be compiled. Raises NoStateError for a bundle."""
-    found = _settled(request, report, as_side=True) if request is not None else _nothing()
+    found = _settled(request, name, report, as_side=True) if request is not None else _nothing()
     return as_begun([found], name).begun if found is not None else None
 
 
@@ -518,8 +518,8 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
         return None
 
 
-def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> NamedState | None:
-    """The state in which a workspace comes to rest."""
+def _settled(request: CompileRequest, name: str, report: Report, *, as_side: bool) -> NamedState | None:
+    """The state in which the workspace of that name comes to rest."""
     # What the command line approves or deletes is for what comes next; what the workspace says itself is done already.
     before = request.options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (request.fixed | {"purpose", "include", "exclude"}) - {"approve", "delete"}
@@ -531,7 +531,8 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
-            raise NoStateError(NO_CLUSTER.format(path))
+            # A revision is in a temporary folder, whose path tells nobody anything.
+            raise NoStateError(NO_CLUSTER.format(name))
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report()), tree.folder if tree is not None else None).ignored

@@ -11,7 +11,7 @@ from typing import Any
 from olmc.compiler.load.bundles import inputs_of
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
 from olmc.compiler.load.entries import Repository, with_entries_of
-from olmc.compiler.load.files import has_file, read_text, scan_workspace
+from olmc.compiler.load.files import has_file, read_text, real_path, scan_workspace
 from olmc.compiler.load.kustomization import kustomization_in, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
@@ -378,7 +378,7 @@ def compare_files(
 
 def _folders_of_builds(root: Path, entries: Iterable[str]) -> set[str]:
     """Return the folders of the kustomizations that entries are built with, whatever becomes of the build."""
-    home, found = root.resolve(), set[str]()
+    home, found = real_path(root), set[str]()
     for path in entries:
         kustomization = kustomization_in(root / path, scan_workspace(root / path).folder)
         tree = read_tree(kustomization, root) if kustomization is not None else None
