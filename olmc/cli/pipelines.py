@@ -234,6 +234,7 @@ def _write_files(
         raise SystemExit(DONE)
     with writing(folder):
         write(folder, files)
+    listed = listed.replace(f"{State.DIFFERENT:<9}", f"{State.REPLACED:<9}")
     say(f"{listed}\nNext:\n{next_step}", out=True)
 
 

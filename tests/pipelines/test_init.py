@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from commands import clone_repository
 from pipeline_workshop import copied
 
 from olmc.cli.main import main
@@ -78,7 +80,9 @@ def test_another_file_is_never_overwritten(kind: str, tmp_path: Path) -> None:
     assert contents(tmp_path) == {first: b"mine\n"}
     assert "--force" in result.stderr
     assert first.rpartition("/")[2] in result.stderr
-    assert init(*KINDS[kind], "--force").exit_code == 0
+    assert f"differs   {first}" in result.stdout
+    forced = init(*KINDS[kind], "--force")
+    assert (forced.exit_code, f"replaced  {first}" in forced.stdout) == (0, True)
     assert contents(tmp_path) == good
 
 
@@ -167,8 +171,34 @@ def test_a_pipeline_installs_the_commit_that_wrote_it(
     assert scaffolds.own_requirement() == (expected or f"git+https://olmc.dev/olmc.git@v{__version__}")
 
 
-def test_the_version_of_olmc_is_fixed() -> None:
+@pytest.mark.process
+def test_a_clone_is_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install .` notes a folder; a pipeline gets the commit if origin has it, and no password of its address."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "setup.py").touch()
+    clone = clone_repository(tmp_path / "files", tmp_path / "a clone")
+    noted = json.dumps({"url": clone.as_uri(), "dir_info": {}})
+    monkeypatch.setattr(scaffolds, "distribution", lambda _: SimpleNamespace(read_text=lambda _: noted))
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=clone, check=True, capture_output=True, text=True).stdout.strip()
+
+    tag, commit = f"git+https://olmc.dev/olmc.git@v{__version__}", git("rev-parse", "HEAD")
+    for address, expected in {
+        "https://git.example.com/olmc.git": f"git+https://git.example.com/olmc.git@{commit}",
+        "https://me:secret@git.example.com/olmc.git": tag,
+        "../olmc.git": tag,
+    }.items():
+        git("config", "remote.origin.url", address)
+        git("update-ref", "-d", "refs/remotes/origin/main")
+        assert scaffolds.own_requirement() == tag
+        git("update-ref", "refs/remotes/origin/main", commit)
+        assert scaffolds.own_requirement() == expected
+
+
+def test_the_version_of_olmc_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a pipeline does must not depend on the day."""
+    monkeypatch.setattr(scaffolds, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None))
     for name in SCAFFOLDS:
         files = files_of(name, {"path": ".", "url": "oci://a", "name": "a", "image": "a"})
         assert any(__version__ in content for content in files.values()), name

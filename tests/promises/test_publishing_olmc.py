@@ -19,6 +19,8 @@ import pytest
 import yaml
 
 from olmc.integrations.pipelines.scaffolds import files_of
+from olmc.resources import REPOSITORY
+from olmc.version import __version__
 
 PROJECT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((PROJECT / ".github" / "workflows").glob("*.yml"))
@@ -213,7 +215,8 @@ def test_the_image_is_built_on_what_is_pinned() -> None:
 
 def test_the_action_is_the_scaffold() -> None:
     """`uses: …/.github/actions/olmc@DIGEST` runs what `olmc init github` writes; `olmc init github` wrote it."""
-    values = {"path": ".", "url": "", "name": "olmc", "image": "olmc"}
+    install = f"git+{REPOSITORY}@v{__version__}"
+    values = {"path": ".", "url": "", "name": "olmc", "image": "olmc", "install": install}
     for name, text in files_of("github", values).items():
         if "/actions/" in name:
             assert (PROJECT / name).read_text(encoding="utf-8") == text

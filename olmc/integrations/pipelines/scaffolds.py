@@ -18,6 +18,7 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import read_text, scan
@@ -44,6 +45,7 @@ Values = Mapping[str, str]
 
 _RELEASED = f"git+{REPOSITORY}@v{__version__}"
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_LOCAL = "file://"
 _ADDRESS = regex(r"(?:https|ssh)://[\w@.~:/-]+")
 
 
@@ -51,15 +53,30 @@ def own_requirement() -> str:
     """Return the requirement that pipelines install as olmc by default.
 
     If pip has installed olmc from a commit, it is this commit, as the metadata of the installation have it (PEP 610).
-    Otherwise it is the tag of this version in the repository of olmc.
+    If pip has installed it from a clone, it is the commit of the clone, if origin has that. Otherwise it is the tag of
+    this version in the repository of olmc.
     """
     try:
         noted = json.loads(distribution("olmc").read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return _RELEASED
     url, commit = as_text(mapping(noted).get("url")), as_text(mapping(mapping(noted).get("vcs_info")).get("commit_id"))
+    if not commit and url.startswith(_LOCAL):
+        url, commit = _pushed(Path(unquote(url.removeprefix(_LOCAL))))
     is_whole = _COMMIT.fullmatch(commit) is not None and _ADDRESS.fullmatch(url) is not None
     return f"git+{url}@{commit}" if is_whole else _RELEASED
+
+
+def _pushed(clone: Path) -> tuple[str, str]:
+    """Return the address of origin and the current commit of a clone, two empty texts if origin has no such commit.
+    An address with a user is empty, too: a password may follow."""
+    try:
+        if _git(clone, "rev-parse", "--show-prefix") or not _git(clone, "branch", "--remotes", "--contains", "HEAD"):
+            return "", ""
+        url, commit = _git(clone, "config", "--get", "remote.origin.url"), _git(clone, "rev-parse", "HEAD")
+    except OSError:
+        return "", ""
+    return ("", "") if url.startswith("https:") and "@" in url else (url, commit)
 
 
 class Scaffold(NamedTuple):
@@ -75,6 +92,7 @@ class State(StrEnum):
     NEW = "new"
     SAME = "unchanged"
     DIFFERENT = "differs"
+    REPLACED = "replaced"
 
 
 _REQUIREMENTS = "requirements.txt"
@@ -164,7 +182,8 @@ def write_example(folder: Path) -> None:
         _git(folder, "commit", "--quiet", "--message", message)
 
 
-def _git(folder: Path, *arguments: str) -> None:
+def _git(folder: Path, *arguments: str) -> str:
+    """Return the output of a git command in a folder; raises OSError."""
     # Variables such as GIT_DIR, as hooks have them, would lead to another repository.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     dates = {"GIT_AUTHOR_DATE": _DATE, "GIT_COMMITTER_DATE": _DATE}
@@ -173,6 +192,7 @@ def _git(folder: Path, *arguments: str) -> None:
     )
     if done.returncode:
         raise OSError(f"git {arguments[0]}: {done.stderr.strip() or 'git failed'}")
+    return done.stdout.strip()
 
 
 def files_of(name: str, values: Values) -> dict[str, str]:
@@ -313,7 +333,7 @@ def config_for(sources: Sequence[NamedSource], release: str | None, *, operatorh
         if any(key.namespace == home for key in named):
             raise PlatformError("Subscriptions name catalogs of OpenShift; say which release it is: --openshift 4.18.")
         if _key(OPERATORHUB) not in named:
-            raise PlatformError("no Subscription tells what the cluster is: give --openshift RELEASE or --operatorhub.")
+            raise PlatformError("no Subscription names a catalog of OpenShift or OperatorHub.io: give --openshift RELEASE or --operatorhub.")
     known: tuple[PlatformCatalog, ...] = (OPERATORHUB,)
     platform = {"globalCatalogNamespace": OPERATORHUB.namespace}
     if release is not None:

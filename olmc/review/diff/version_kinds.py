@@ -163,9 +163,9 @@ def content_edited() -> Judgement:
 
 
 @change_kind("ResolutionFails", ChangeGroup.VERSIONS, CHANGED)
-def resolution_fails(message: str) -> Judgement:
-    """A Subscription that OLM could resolve on the old side and can't on the new one."""
-    return BREAKING, ("can't be resolved any more: ", shown(message))
+def resolution_fails(message: str, is_new: bool = False) -> Judgement:
+    """A Subscription that OLM could resolve on the old side and can't on the new one, or a new one that it can't."""
+    return BREAKING, ("can't be resolved: " if is_new else "can't be resolved any more: ", shown(message))
 
 
 @change_kind("PlanChanged", ChangeGroup.VERSIONS, ADDED)

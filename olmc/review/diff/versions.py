@@ -458,7 +458,7 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
             if catalog and not _lost_catalog(pair.old, pair.new):
                 yield resolution_unknown(pair.identity, catalog)
             else:
-                yield kinds.resolution_fails(pair.identity, failure)
+                yield kinds.resolution_fails(pair.identity, failure, is_new=pair.old is None)
 
 
 def _lost_catalog(old: KubernetesObject | None, new: KubernetesObject) -> bool:

@@ -110,7 +110,7 @@ NO_GIT = Rule(
     Severity.ERROR,
     "git can't answer",
     "{side} can't be read: {problem}",
-    "Run olmc inside of a clone, with git installed, or give a path.",
+    "Run olmc inside of a clone, with git installed, or name a folder in place of the revision.",
     "git:REF:PATH is read from the repository that the current directory is in, with git itself.",
     found_by=FoundBy.OTHERS,
 )
