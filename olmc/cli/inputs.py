@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, say, tell, wrong_usage
 from olmc.compiler.load.bundles import has_many_packages
-from olmc.compiler.load.config import read_config
+from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.entries import RepositoryEntry, changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, real_path, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
@@ -379,7 +379,8 @@ def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
     lines = []
     if accepted:
         more = len(accepted) - _MOST_ACCEPTED
-        lines.append(f"olmc: {len(accepted)} finding{'s' * (len(accepted) != 1)} accepted that {rev} lacks:")
+        are = "finding is" if len(accepted) == 1 else "findings are"
+        lines.append(f"olmc: {len(accepted)} {are} new since {rev} and accepted here:")
         for one in seen_from(now.shown_as.rstrip("/"), accepted[:_MOST_ACCEPTED]):
             place = f"{one.location}: " if one.location is not None else ""
             lines.append(f"  {place}{one.severity}: {one_line(one.message)} [{one.code}]")
@@ -390,7 +391,12 @@ def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
     )
     if names:
         fields = ", ".join(f"spec.{name}" for name in names)
-        lines.append(f"olmc: {now.shown_as}olmc.yaml differs from {rev}, and counts as it is here: {fields}")
+        text = (
+            f"has other settings than in {rev}, and this check uses them: {fields}"
+            if (now.root / CONFIG_FILE).exists()
+            else f"is removed; in {rev} it has these settings: {fields}"
+        )
+        lines.append(f"olmc: {now.shown_as}{CONFIG_FILE} {text}")
     return "".join(f"{clean(line)}\n" for line in lines)
 
 

@@ -22,7 +22,7 @@ metadata: {name: other, namespace: pier}
 spec:
   bogus: 1
 """
-ACCEPTED = "olmc: 1 finding accepted that main lacks:\n  "
+ACCEPTED = "olmc: 1 finding is new since main and accepted here:\n  "
 FINDING = "warning: OperatorGroup pier/other has a field spec.bogus"
 
 
@@ -98,10 +98,18 @@ def test_findings_that_main_accepts_or_reports_are_not_listed(branch: Path) -> N
 def test_settings_that_differ_are_named(before: str, after: str, fields: str, branch: Path) -> None:
     write(branch, {"olmc.yaml": CONFIG + before})
     _commit()
-    assert "differs" not in olmc("check", "--since", "main", "--allow-empty").stderr
+    assert "settings" not in olmc("check", "--since", "main", "--allow-empty").stderr
     write(branch, {"olmc.yaml": CONFIG + after})
-    told = f"olmc: olmc.yaml differs from main, and counts as it is here: {fields}\n"
+    told = f"olmc: olmc.yaml has other settings than in main, and this check uses them: {fields}\n"
     assert told in olmc("check", "--since", "main", "--allow-empty").stderr
+
+
+def test_settings_that_are_removed_are_named(branch: Path) -> None:
+    write(branch, {"olmc.yaml": f"{CONFIG}  kubeVersion: 1.30.0\n"})
+    _commit()
+    (branch / "olmc.yaml").unlink()
+    told = "olmc: olmc.yaml is removed; in main it has these settings: spec.kubeVersion\n"
+    assert told in olmc("check", "--since", "main").stderr
 
 
 MIRRORS = "  vendor: {mirrors: [{prefix: r.example.com, mirrors: [m.example.com]}]}\n"

@@ -333,7 +333,10 @@ def config_for(sources: Sequence[NamedSource], release: str | None, *, operatorh
         if any(key.namespace == home for key in named):
             raise PlatformError("Subscriptions name catalogs of OpenShift; say which release it is: --openshift 4.18.")
         if _key(OPERATORHUB) not in named:
-            raise PlatformError("no Subscription names a catalog of OpenShift or OperatorHub.io: give --openshift RELEASE or --operatorhub.")
+            raise PlatformError(
+                "no Subscription names a catalog of OpenShift or OperatorHub.io; give --openshift RELEASE or "
+                "--operatorhub."
+            )
     known: tuple[PlatformCatalog, ...] = (OPERATORHUB,)
     platform = {"globalCatalogNamespace": OPERATORHUB.namespace}
     if release is not None:
