@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, clone_repository, names, olmc
+from scenarios import write
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 
@@ -108,6 +109,45 @@ def test_a_project_whose_bundle_was_never_made(clone: Callable[[str], Path]) -> 
             result.stdout + result.stderr
         ), command
     assert "make bundle" in olmc("render").stderr
+
+
+TRIAL = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: trial, namespace: olm}
+spec: {name: trial, channel: stable, source: trial, sourceNamespace: olm}
+"""
+
+
+def test_commands_for_the_clusters_of_a_repository_see_the_bundle_of_a_project(clone: Callable[[str], Path]) -> None:
+    """Only developers apply what is beside the bundle."""
+    root = clone("operator-sdk")
+    write(root, {"config/trial/trial.yaml": TRIAL, "config/trial/kustomization.yaml": "resources: [trial.yaml]\n"})
+    assert "which lantern.v0.3.0 runs under" in olmc("rbac").stdout
+    for command in ("rbac", "resolve", "fix"):
+        result = olmc(command)
+        assert "trial" not in result.stdout + result.stderr, command
+
+
+def test_a_project_below_others_is_its_bundle(clone: Callable[[str], Path], tmp_path: Path) -> None:
+    """Its CSV in config/ is no manifest, wherever the bundle is, and its roles are none of a cluster."""
+    project = clone("operator-sdk")
+    root = tmp_path / "many"
+    shutil.copytree(project, root / "operators/lantern")
+    for is_there in (True, False):
+        if not is_there:
+            shutil.move(root / "operators/lantern/bundle", root / "published")
+            (root / "operators/lantern/PROJECT").unlink()
+        assert olmc("check", root).stdout.endswith("no findings (1 bundle validated)\n")
+        assert "lantern" not in olmc("rbac", root).stdout + olmc("status", root).stdout
+
+
+def test_the_way_out_of_a_project_whose_bundle_git_ignores(clone: Callable[[str], Path]) -> None:
+    root = clone("operator-sdk")
+    (root / ".gitignore").write_text("bundle\n")
+    found = olmc("check")
+    assert "give its folder if a .gitignore names it: olmc check bundle." in found.stdout + found.stderr
+    assert "1 bundle validated" in olmc("check", "bundle").stdout
 
 
 def test_a_project_of_kubebuilder_has_no_bundle_to_miss(clone: Callable[[str], Path]) -> None:

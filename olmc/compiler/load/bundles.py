@@ -500,6 +500,7 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
 BUNDLE_FOLDER = "bundle"
 _CSV_BASES = ("config", "manifests", "bases")
 """Where a project keeps what its CSV is generated from; one of kubebuilder alone has no such folder."""
+_CSV_FILE = ".clusterserviceversion.yaml"
 
 
 def project_bundle(folder: Folder) -> Folder | None:
@@ -515,10 +516,34 @@ def project_bundles(folder: Folder) -> Folder | None:
     return below if below is not None and (is_bundle(below) or any(True for _ in bundles_in(below))) else None
 
 
+def is_project(folder: Folder) -> bool:
+    """Whether a folder is a project of which the bundles alone are compiled, also if they are not there."""
+    if PROJECT_FILE not in folder.files:
+        return False
+    return project_bundles(folder) is not None or (folder.folder(BUNDLE_FOLDER) is None and _has_csv_bases(folder))
+
+
 def compiled_part(folder: Folder) -> Folder:
-    """Return what of a folder is compiled: of a project its bundles, of any other all of it."""
+    """Return what of a folder is compiled: of a project its bundles, of any other all but the sources of bundles."""
     bundles = project_bundles(folder)
-    return folder if bundles is None else folder._replace(files=(), folders=(bundles,), links=())
+    return _without_sources(folder) if bundles is None else folder._replace(files=(), folders=(bundles,), links=())
+
+
+def _without_sources(folder: Folder) -> Folder:
+    """A folder without that from which the projects in it generate their bundles: the whole config/ of a project that
+    has its bundle, and the CSVs in config/ of any other, which nobody applies."""
+    has_bundles = project_bundles(folder) is not None
+    if has_bundles or _has_csv_bases(folder):
+        folder = _without(folder, _CSV_BASES[:1] if has_bundles else _CSV_BASES)
+    return folder._replace(folders=tuple(map(_without_sources, folder.folders)))
+
+
+def _without(folder: Folder, path: Sequence[str]) -> Folder:
+    """A folder without what is at a path below it."""
+    gone = folder.folder(path[0])
+    rest = [_without(gone, path[1:])] if gone is not None and path[1:] else []
+    folders = [each for below in folder.folders for each in ([below] if below is not gone else rest)]
+    return folder._replace(folders=tuple(folders))
 
 
 def report_project(folder: Folder, report: Report) -> bool:
@@ -528,7 +553,7 @@ def report_project(folder: Folder, report: Report) -> bool:
             foreign_rules.PROJECT.finding(Location(folder.join(PROJECT_FILE)), path=f"{folder.join(BUNDLE_FOLDER)}/")
         )
         return True
-    if PROJECT_FILE not in folder.files or folder.folder(BUNDLE_FOLDER) is not None or not _has_csv_bases(folder):
+    if not is_project(folder):
         return True
     report.add(foreign_rules.NO_BUNDLE.finding(Location(folder.join(PROJECT_FILE))))
     return False
@@ -538,7 +563,7 @@ def _has_csv_bases(folder: Folder) -> bool:
     below: Folder | None = folder
     for name in _CSV_BASES:
         below = below.folder(name) if below is not None else None
-    return below is not None
+    return below is not None and any(name.endswith(_CSV_FILE) for name in below.files)
 
 
 _OPENSHIFT_GROUPS = ".openshift.io"

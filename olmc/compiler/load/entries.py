@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_project
 from olmc.compiler.load.charts import charts_of_operators, charts_within, outside_of_charts, read_chart
 from olmc.compiler.load.files import (
     Folder,
@@ -400,7 +400,7 @@ def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository |
     folder = tree.folder
     if tree.beyond:
         return None  # only a repository of bundles is read then
-    if kustomization_in(root, folder) is not None or is_bundle(folder):
+    if kustomization_in(root, folder) is not None or is_bundle(folder) or is_project(folder):
         return None
     repository = read_repository(root, folder)
     return repository if repository.entries else None

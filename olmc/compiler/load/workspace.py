@@ -324,10 +324,9 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         report.add(too_large("the workspace", FILES, place=Location(tree.beyond)))
         return Workspace((), {}, {})
     folder = without_vendored(root, tree.folder)
-    if PROJECT_FILE in folder.files:
-        if not report_project(folder, report):
-            return Workspace((), {}, {})
-        folder = compiled_part(folder)
+    if PROJECT_FILE in folder.files and not report_project(folder, report):
+        return Workspace((), {}, {})
+    folder = compiled_part(folder)
     lock = settings.lock if settings.lock is not None else read_lock(root, report)
     documents: dict[tuple[str, str], list[Document]] = {}
     read = reader_of(known, documents)

@@ -541,7 +541,8 @@ NO_BUNDLE = Rule(
     Severity.ERROR,
     "A project of operator-sdk without its bundle",
     "this is a project of operator-sdk, and its bundle is not there",
-    "Run `make bundle`, which generates bundle/ from config/, and commit it.",
+    "Run `make bundle`, which generates bundle/ from config/. Commit it, or give its folder if a .gitignore names it: "
+    "olmc check bundle.",
     "What OLM gets of an operator is its bundle. The CSV in config/manifests/bases is only what that is generated "
     "from: it has no Deployment, no permissions and no version yet.",
 )
