@@ -4,12 +4,14 @@ Lifecycle Manager would leave in a cluster. The names below are the public API, 
 from __future__ import annotations
 
 import gc
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from olmc.version import __version__
 
+# As `typing` has it, whose import is longer than all else before the command line hears Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from olmc.compiler.api import Compilation, load
     from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.model.options import Options
@@ -76,7 +78,7 @@ def _imported(name: str) -> Any:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return getattr(import_module(_MODULE_OF[name]), name)
+        return getattr(__import__(_MODULE_OF[name], fromlist=[name]), name)
     finally:
         if collecting:
             gc.enable()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
-import errno
-import gc
-import os
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
-
 try:
+    import atexit
+    import errno
+    import gc
+    import os
+    import sys
+    from collections.abc import Callable
+    from typing import TYPE_CHECKING, NoReturn
+
     from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted, prepare
 except KeyboardInterrupt:  # Ctrl-C before `run` is there to hear it
     import signal

@@ -73,7 +73,7 @@ def unread(pipe: int) -> int:
     [
         ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.compiler.api", "render x"),
         ("click", "render --nope"), ("olmc.cli.main", "--help"),
-        ("olmc.compiler.reconcile.loop", "check own-namespace"),
+        ("olmc.compiler.reconcile.loop", "check own-namespace"), ("typing", "version"), ("contextlib", "version"),
     ],
 )  # fmt: skip
 def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: str) -> None:

@@ -115,6 +115,15 @@ def test_the_page_asks_nobody(page: str) -> None:
     assert "default-src 'none'; img-src data:; style-src 'sha256-" in page
 
 
+def test_a_heading_is_on_the_sheet_of_its_content() -> None:
+    """Printed, a heading and the head of a table are kept with the next line."""
+    text = "3. Result\n  NAMESPACE  OPERATOR\n  harbour    beacon\n\n  Breaking\n    a change\n  another\n"
+    page = as_html(FleetReport("plan", 1, (OutcomeGroup("breaks", "breaking", ("a",), text, {}, "0"),)))
+    kept = re.findall(r'<span class="line d[0-9]+ leads">([^<\n]*)', page)
+    assert kept == ["3. Result", "  NAMESPACE  OPERATOR", "  Breaking"]
+    assert "pre .leads { break-after: avoid }" in page
+
+
 def test_hostile_names_are_texts() -> None:
     group = OutcomeGroup(HOSTILE, "change", (HOSTILE,), f"{HOSTILE}\n```\n", None, "key")
     text = as_html(FleetReport("plan", 1, (group,)))

@@ -438,7 +438,7 @@ def as_html(report: FleetReport) -> str:
     outcomes = [
         {"group": group, "headline": clean(group.headline),
          "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
-         "lines": [(_depth(line), line) for line in _body(group, color=False)],
+         "lines": _lines(_body(group, color=False)),
          "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes
     ]  # fmt: skip
@@ -449,6 +449,31 @@ def as_html(report: FleetReport) -> str:
         page_parts(template_text("fleet.css"), template_text("fleet.js")), command=report.command,
         headline=headline(report), outcomes=outcomes, severities=severities.items(),
     )  # fmt: skip
+
+
+class PageLine(NamedTuple):
+    """A line of an outcome on a page: how far it is indented, and whether the next one has to be on the same sheet."""
+
+    depth: int
+    text: str
+    leads: bool
+
+
+def _lines(body: Sequence[str]) -> list[PageLine]:
+    """The lines of an outcome; a heading and the head of a table lead to the next line."""
+    indents = [len(line) - len(line.lstrip(" ")) if line else -1 for line in body]
+    return [
+        PageLine(
+            _depth(line),
+            line,
+            bool(line)
+            and (indents[number + 1 : number + 2] > [indents[number]] or _COLUMNS.fullmatch(line) is not None),
+        )
+        for number, line in enumerate(body)
+    ]
+
+
+_COLUMNS = re.compile(r" *[A-Z]+(?: +[A-Z]+)+")
 
 
 def _depth(line: str) -> int:
