@@ -25,6 +25,7 @@ from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import clean, seen_from
 from olmc.compiler.rules.findings.output import NO_GIT
+from olmc.compiler.rules.findings.workspace import LEFT_OUT_BY_CHOICE
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited, one_line
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.git import PATTERN_FILES, Extent, GitError, Revision, changed_paths, top_of, write_tree
@@ -373,8 +374,8 @@ _MOST_ACCEPTED = 20
 
 
 def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
-    """What a directory accepts of the findings that a revision does not have, and the settings by which it differs, as
-    lines for people; "" for neither."""
+    """What a directory accepts of the findings that a revision does not have, what it leaves out and the revision does
+    not, and the settings by which it differs, as lines for people; "" for none of them."""
     accepted = only_new(now.suppressed, (*before.diagnostics, *before.suppressed)).new
     lines = []
     if accepted:
@@ -385,6 +386,11 @@ def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
             place = f"{one.location}: " if one.location is not None else ""
             lines.append(f"  {place}{one.severity}: {one_line(one.message)} [{one.code}]")
         lines += [f"  and {more} more"] if more > 0 else []
+    left = [one for one in only_new(now.diagnostics, before.diagnostics).new if one.code == LEFT_OUT_BY_CHOICE.code]
+    if left:
+        lines.append(f"olmc: {rev} leaves out less:")
+    for one in seen_from(now.shown_as.rstrip("/"), left):
+        lines.append(f"  {one.location}: {one_line(one.message)} [{one.code}]")
     settings = read_config(now.root, Report())
     names = sorted(
         name for name in settings.keys() | before.settings.keys() if settings.get(name) != before.settings.get(name)

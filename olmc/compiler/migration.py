@@ -222,14 +222,17 @@ def _file_patch(change: FileChange) -> Iterator[str]:
 
 
 def _git_name(path: str) -> str:
-    """Write a path as git does in a patch: in quotes if a character of it could end the line or the quotes."""
-    if not any(char in '"\\\x7f' or char < " " for char in path):
+    """Write a path as git does in a patch: in quotes if a character of it could end the line or the quotes, or is none
+    that a terminal shows."""
+    if path.isprintable() and not any(char in '"\\' for char in path):
         return path
-    escaped = (
-        f"\\{char}" if char in '"\\' else f"\\{ord(char):03o}" if char in "\x7f" or char < " " else char
-        for char in path
-    )
-    return f'"{"".join(escaped)}"'
+    return f'"{"".join(map(_git_char, path))}"'
+
+
+def _git_char(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if char.isprintable() else "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 def _git_lines(text: str) -> list[str]:

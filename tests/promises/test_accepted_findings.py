@@ -133,3 +133,24 @@ def test_a_mirror_from_which_images_come_is_a_risk(before: str, after: str, bran
     sides = (str(branch.parent / side) for side in ("new", "old"))
     if not before:
         assert olmc("diff", *sides, "--fail-on", "risk").exit_code == 0
+
+
+IGNORED: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
+    "a-new-pattern": ({}, {"x.yaml": GROUP, ".olmcignore": "x.yaml\n"}, "x.yaml"),
+    "a-file-for-an-old-pattern": ({".olmcignore": "gen/\n"}, {"gen/x.yaml": GROUP}, "gen/x.yaml"),
+    "a-file-that-main-compiles": ({"x.yaml": GROUP}, {".olmcignore": "x.yaml\n"}, "x.yaml"),
+    "a-forced-file": ({".gitignore": "x.yaml\n"}, {"x.yaml": GROUP}, "x.yaml"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_objects_that_a_branch_has_left_out_are_named(name: str, branch: Path) -> None:
+    """What is left out has no findings, so their absence would say nothing."""
+    main, written, place = IGNORED[name]
+    write(branch, main)
+    _commit()
+    assert "leaves out less" not in olmc("check", "--since", "main").stderr
+    write(branch, written)
+    for output in ("text", "github"):
+        told = olmc("check", "--strict", "--since", "main", "-o", output).stderr
+        assert f"olmc: main leaves out less:\n  {place}: left out: 2 objects in 1 file" in told

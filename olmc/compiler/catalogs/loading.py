@@ -104,7 +104,7 @@ def kept_files(root: str, files: Mapping[str, str]) -> list[str]:
     folder above it is (only file paths are tested).
     """
     # OLM walks folder by folder, names by their bytes; of whole paths `a-b/c` would be before `a/b` (R-CAT-120).
-    order = sorted(files, key=lambda path: path.encode().split(b"/"))
+    order = sorted(files, key=lambda path: path.encode("utf-8", "surrogateescape").split(b"/"))
     rules = [rule for path in order if _name(path) == FILE_NAME for rule in _rules(_relative(root, path), files[path])]
     ignoring = _ignoring(rules)
     return [path for path in order if _name(path) != FILE_NAME and not ignoring.ignores(_relative(root, path))]
