@@ -528,6 +528,35 @@ def test_each_file_that_an_entry_without_a_build_is_built_with_is_compared(
     assert [(change["kind"], change["object"]["name"]) for change in planned["files"]] == expected
 
 
+NOTE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: note, namespace: harbour}\ndata:\n  a: |\n    one\n    two\n"
+GENERATING = "resources: [deep, note.yaml]\nconfigMapGenerator: [{name: more, files: [more.yaml]}]\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "is_change"),
+    [
+        ("base/kustomization.yaml", "resources", "\n# Parts\nresources", False),
+        ("base/deep/buoy.yaml", "openshift-operators}", "openshift-operators}   ", False),
+        ("base/note.yaml", "data:", "\n# Words\ndata:", False),
+        ("base/note.yaml", "    two", "    # two", True),
+        ("base/note.yaml", "    two", "\n    two", True),
+        ("base/more.yaml", "a: b", "# Read as it is\na: b", True),
+        ("base/kustomization.yaml", "note.yaml", "'note.yaml'", True),  # olmc takes no style for another
+    ],
+)
+def test_comments_and_blanks_are_no_other_content_to_kustomize(
+    tmp_path: Path, path: str, old: str, new: str, is_change: bool
+) -> None:
+    base = _unbuilt("stable") | {
+        "base/note.yaml": NOTE,
+        "base/more.yaml": "a: b\n",
+        "base/kustomization.yaml": GENERATING,
+    }
+    assert old in base[path]
+    planned = json.loads(plan(tmp_path, {path: base[path].replace(old, new)}, "-o", "json", base=base).stdout)
+    assert bool(planned["files"]) is is_change
+
+
 ENV_BUILD = """\
 resources: [group.yaml]
 secretGenerator:

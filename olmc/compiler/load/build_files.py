@@ -31,18 +31,20 @@ from olmc.compiler.load.kustomization import (
     read_kustomization,
     secret_generators,
 )
+from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.policy_generators import GenerationError, policies_of
 from olmc.compiler.load.unsaved import has_absent, is_absent
 from olmc.compiler.load.workspace_files import CHART_FILE, digest_at, objects_of
 from olmc.compiler.model.workspace import Inputs
 from olmc.k8s.diagnostics import Report
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, sha256
 from olmc.k8s.objects import KubernetesObject, mapping
 from olmc.k8s.yaml import dump, read
 from olmc.k8s.yaml.split import split_documents
 
+_KUSTOMIZE = "Kustomize"
 _NAMES = {
-    **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm", "Kptfile": "kpt",
+    **dict.fromkeys(KUSTOMIZATIONS, _KUSTOMIZE), CHART_FILE: "Helm", "Kptfile": "kpt",
     **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl", "helmfile.lock"), "helmfile"),
     **dict.fromkeys(("jsonnetfile.json", "jsonnetfile.lock.json"), "Jsonnet"),
 }  # fmt: skip
@@ -127,11 +129,13 @@ def build_files(tree: BuildTree, inputs: Inputs) -> dict[str, BuildFile]:
     builders = {path: tool for path in files if (tool := builder(path)) and not _is_listing(tree, path)}
     leads: dict[str, str] = {}
     whole: set[str] = set()  # what is read as more than the objects in it
+    as_text: set[str] = set()  # what is read with its comments
     for path in sorted(builders, key=lambda path: (-path.count("/"), path)):  # the innermost chart has its files
         try:
             for named, is_for_objects in _read_by(tree, path, builders[path]):
                 leads.setdefault(named, path)
                 whole |= {named} if not is_for_objects else set()
+                as_text |= {named} if builders[path] != _KUSTOMIZE or not is_for_objects else set()
         except _TooManyPathsError:
             leads = {**dict.fromkeys(files, path), **leads}
             break
@@ -139,7 +143,34 @@ def build_files(tree: BuildTree, inputs: Inputs) -> dict[str, BuildFile]:
     found |= {path: BuildFile(builders[lead], "", lead) for path, lead in leads.items() if path not in builders}
     kept = (path for path in sorted(found)
             if not _is_compared(root, path, inputs, is_builder=path in builders or path in whole))  # fmt: skip
-    return {path: found[path]._replace(digest=digest_at(root / path, is_link=files[path])) for path in kept}
+
+    def digest(path: str) -> str:
+        is_kustomization = builders.get(path) == _KUSTOMIZE
+        is_plain = (is_kustomization or path not in as_text) and found[path].tool == _KUSTOMIZE and not files[path]
+        return _written_digest(root, path) if is_plain else digest_at(root / path, is_link=files[path])
+
+    return {path: found[path]._replace(digest=digest(path)) for path in kept}
+
+
+def _written_digest(root: Path, path: str) -> str:
+    """The digest of a file that kustomize reads as YAML, without the blank lines, comments of their own and blanks at
+    ends of lines that mean nothing to it."""
+    text = read_text(root, path, Report()) if path.endswith(SUFFIXES) else None
+    lines = [line.rstrip() for line in (text or "").splitlines()]
+    plain = "".join(f"{line}\n" for line in lines if line and not line.lstrip().startswith("#"))
+    if text is None or "\r" in text:
+        return digest_at(root / path)
+    # In a text of several lines all of that may be content.
+    if plain != text and _values_in(plain) != (_values_in(text) or [None]):
+        return digest_at(root / path)
+    return str(sha256(plain.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _values_in(text: str) -> list[Any] | None:
+    """The values of the documents of a YAML, None for one with a mistake."""
+    report = Report()
+    values = [document.value for document in read("", text, report)]
+    return None if report.found else values
 
 
 def builder(path: str) -> str:

@@ -258,8 +258,9 @@ def no_folder(path: Path) -> str:
 
 def real_path(path: Path) -> Path:
     """Follow the links of a path as far as they lead anywhere. Links that go round stay in it: `Path.resolve` raises an
-    error of its own for them, which depends on the version of Python."""
-    return Path(os.path.realpath(path))
+    error of its own for them, which depends on the version of Python. It is a path of the same kind, which may have
+    other files than the disk."""
+    return type(path)(os.path.realpath(path))
 
 
 def has_file(root: Path, path: str) -> bool:
