@@ -50,7 +50,7 @@ _SPENT = pytest.StashKey[float]()
 _PYTHON = re.compile(r"(?:.*/)?(?:python[0-9.]*|olmc)")
 _SHELLS = ("sh", "bash")
 # What olmc starts by itself: kustomize and helm, and workers.
-_OWN = ("locked_down.py", "olmc.cli.path_worker", "olmc.cli.fleet_worker")
+_OWN = ("locked_down.py", "olmc.integrations.fleet.pool", "olmc.cli.fleet_worker")
 
 
 def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], object]) -> list[Any]:

@@ -318,7 +318,7 @@ def checked_path(
     )
 
 
-def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:  # noqa: ARG001
+def check_task(order: None, task: PackageTask, timings: Timings = UNTIMED) -> CheckedPart:  # noqa: ARG001
     """What is found in a package of a repository of bundles."""
     return check_package(task)
 

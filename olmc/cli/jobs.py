@@ -18,8 +18,9 @@ jobs_option = option(
 )  # fmt: skip
 
 T = TypeVar("T")
-Work = Callable[[Any, Any, Timings], T]
-"""What is done with a path, or a part of one: a function of a module, given what holds for all of them."""
+Work = Callable[..., T]
+"""What is done with a path, or a part of one: a function of a module, given what holds for all of them, the path, and
+the timings, which a worker leaves out."""
 
 
 def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alone: bool = False) -> int:
@@ -57,11 +58,11 @@ def do_each(
             doing(f"compiling {one.root}")
             take(number, work(order, one, timings))
         return
-    from olmc.cli import path_worker  # most runs have one path
+    from olmc.integrations.fleet.pool import result_in, run_each  # most runs have one path
 
     done = 0
     doing(f"compiling {len(inputs)} paths")
-    with closing(path_worker.run_each(work, order, inputs, jobs)) as ends:
+    with closing(run_each(work, order, inputs, jobs)) as ends:
         for end in ends:
             one = inputs[end.number]
             if end.result is None:
@@ -70,4 +71,4 @@ def do_each(
                 raise SystemExit(BAD_INPUT)
             done += 1
             doing(f"compiled {done} of {len(inputs)} paths")
-            take(end.number, path_worker.result_in(end.result) if end.result else work(order, one, timings))
+            take(end.number, result_in(end.result) if end.result else work(order, one, timings))

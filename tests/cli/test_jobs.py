@@ -134,25 +134,25 @@ def test_times_are_of_one_process(project: Path) -> None:
     assert olmc("render", *paths, "--jobs", "1", "--timings").exit_code in (0, 1)
 
 
-def name_of(order: str, one: Input, timings: Timings) -> str:
+def name_of(order: str, one: Input, timings: Timings = UNTIMED) -> str:
     """A task: the process that does it, and its path."""
     assert timings is UNTIMED
     return f"{order}{os.getpid()} {one.root.name}"
 
 
-def fail(_order: Any, one: Input, _timings: Timings) -> str:
+def fail(_order: Any, one: Input, _timings: Timings = UNTIMED) -> str:
     """A task that raises."""
     raise ValueError(one.root.name)
 
 
-def die(_order: Any, one: Input, _timings: Timings) -> str:
+def die(_order: Any, one: Input, _timings: Timings = UNTIMED) -> str:
     """A task that ends as one does for which there is no memory."""
     if one.root.name == "b":
         os.kill(os.getpid(), signal.SIGKILL)
     return one.root.name
 
 
-def wait(order: Path, one: Input, _timings: Timings) -> None:
+def wait(order: Path, one: Input, _timings: Timings = UNTIMED) -> None:
     """A task that says who does it, and does not end."""
     (order / one.root.name).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(600)
@@ -220,7 +220,7 @@ do_each(wait if sys.argv[2] == "2" else quick, Path(sys.argv[1]), INPUTS, 2, pri
     wait_until(lambda: not any(map(is_running, workers)))
 
 
-def quick(order: Path, one: Input, _timings: Timings) -> None:
+def quick(order: Path, one: Input, _timings: Timings = UNTIMED) -> None:
     """A task that says who does it, and ends by itself."""
     (order / one.root.name).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(2)

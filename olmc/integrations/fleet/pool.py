@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import selectors
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from olmc.k8s.lean import NamedTuple
 
@@ -24,6 +25,8 @@ except ImportError:  # not on every system
 _LENGTH = 8
 _POLL = 0.2
 WORKER = "olmc.cli.fleet_worker"
+FUNCTION_WORKER = "olmc.integrations.fleet.pool"
+"""The modules that run as workers: the second one is this module."""
 _HELD = 400 * 1024 * 1024
 """How many bytes a worker may hold after a task before another one takes its place."""
 
@@ -231,3 +234,32 @@ def default_jobs(count: int) -> int:
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
     return max(1, min(len(list(affinity)), count))
+
+
+# Work that is a function of a module. Only the own workers read the pickles.
+
+
+def run_each(
+    work: Callable[..., object], order: object, inputs: Sequence[object], jobs: int
+) -> Generator[TaskEnd, None, None]:
+    """Yield the ends of `work(order, input)` for each input, in any order; workers die when the generator is closed."""
+    tasks = [pickle.dumps((work, order, one)) for one in inputs]
+    yield from run_tasks(tasks, jobs, float("inf"), lambda _: (FUNCTION_WORKER,))
+
+
+def result_in(data: bytes) -> Any:
+    """Return the result that a worker sent."""
+    return pickle.loads(data)
+
+
+def do_task(task: bytes) -> bytes:
+    """Do some work with an input, and return its result; b"" if it raises: the process that asks does it again."""
+    work, order, one = pickle.loads(task)
+    try:
+        return pickle.dumps(work(order, one))
+    except Exception:
+        return b""
+
+
+if __name__ == "__main__":
+    serve_tasks(do_task)

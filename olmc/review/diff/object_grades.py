@@ -13,7 +13,8 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, ObjectKey, mappings, text
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, ListItem, Named, Path, named_items, path_text
-from olmc.review.diff.object_risks import OBJECT_RISKS, REMOVED, ObjectRisk
+from olmc.review.diff.field_tests import REMOVED
+from olmc.review.diff.object_risks import OBJECT_RISKS, ObjectRisk
 
 _MOST_PLACES = 50_000
 

@@ -33,6 +33,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.yaml import read
 from olmc.k8s.yaml.scalars import resolve
 from olmc.review.diff.crd_kinds import ABSENT, WORKLOADS, DiffChange, plain
+from olmc.review.diff.field_tests import is_misleading
 from olmc.review.diff.matching import Compare, Pair, with_template
 from olmc.review.diff.object_kinds import (
     RESOURCE_SET,
@@ -43,7 +44,7 @@ from olmc.review.diff.object_kinds import (
     unknown_variable,
     variable_risk,
 )
-from olmc.review.diff.object_risks import MISLED, is_misleading
+from olmc.review.diff.object_risks import MISLED
 from olmc.review.rbac.risks import Level, level_of
 
 _ADMISSION, _NETWORKING = "admissionregistration.k8s.io", "networking.k8s.io"

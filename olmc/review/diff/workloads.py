@@ -48,11 +48,12 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
+from olmc.review.diff.field_tests import is_misleading
 from olmc.review.diff.matching import Pair, with_template, written_path
 from olmc.review.diff.noise import Makers, image_of
 from olmc.review.diff.object_grades import explained, is_loosened, places, pod_dangers, risks_of_delta
 from olmc.review.diff.object_kinds import field_changed, risky_field_changed
-from olmc.review.diff.object_risks import MISLED, is_misleading
+from olmc.review.diff.object_risks import MISLED
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.permissions import Rights, subject_of_account
 
