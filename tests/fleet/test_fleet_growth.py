@@ -105,7 +105,7 @@ def test_cost_per_cluster_is_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     root = tmp_path / "repository"
     costs: dict[int, list[tuple[Counter[str], int]]] = {}
     known = 0
-    for clusters in (20, 100, 1000, 5000):  # the first is for what is remembered
+    for clusters in (20, 100, 500, 2500):  # the first is for what is remembered
         _write_clusters(root, known, clusters)
         known = clusters
         if not (root / ".git").exists():
@@ -122,9 +122,9 @@ def test_cost_per_cluster_is_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert f"{cached:,} taken from the cache, {compiled:,} compiled" in told
             costs[clusters].append((counts, processes))
     for run in (0, 1):
-        (few, at_few), (many, at_many), (most, at_most) = (costs[clusters][run] for clusters in (100, 1000, 5000))
+        (few, at_few), (many, at_many), (most, at_most) = (costs[clusters][run] for clusters in (100, 500, 2500))
         assert 0 < at_few == at_many == at_most
         for name in most:
-            first, then = (many[name] - few[name]) / 900, (most[name] - many[name]) / 4000
+            first, then = (many[name] - few[name]) / 400, (most[name] - many[name]) / 2000
             assert then <= first * TOLERANCE + 0.01, (run, name, first, then)
-            assert most[name] / 5000 <= few[name] / 100 * TOLERANCE, (run, name)
+            assert most[name] / 2500 <= few[name] / 100 * TOLERANCE, (run, name)
