@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from shutil import copytree, ignore_patterns
-from threading import Thread
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Event, Thread
 
 import pytest
 import zstandard
@@ -406,3 +407,51 @@ def test_absolute_names_begin_at_the_image(workspace: Path, catalog: Path) -> No
         code, said = vendored(workspace, host)
     assert code == 0, said
     assert not Path("/tmp/olmc-absolute").exists()
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+# How an answer begins, and how it goes on for ever.
+ENDLESS: Mapping[str, tuple[bytes, bytes]] = {
+    "interim answers": (b"", b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 100),
+    "trailers": (_CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: y\r\n" * 1000),
+    "chunks with long signs": (_CHUNKED, b"1;" + b"x" * 50_000 + b"\r\n \r\n"),
+    "one line": (b"", b"x" * 65_536),
+    "chunks that drip": (_CHUNKED, b"1\r\n \r\n"),
+    "headers that drip": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+}
+
+
+@contextmanager
+def endless(begin: bytes, more: bytes, pause: float) -> Iterator[str]:
+    """Host and port of a server whose answers have no end."""
+    stop = Event()
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                if self.request.recv(65_536).startswith(b"GET"):  # and no TLS
+                    self.request.sendall(begin)
+                    while not stop.wait(pause):
+                        self.request.sendall(more)
+
+    server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_address[1]}"
+    finally:
+        stop.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_answer_without_end_is_refused(name: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No silence is too long in it, and no part of it too large."""
+    monkeypatch.setattr("olmc.integrations.fetch.transport.ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr("olmc.integrations.fetch.transport._LEAST_RATE", 1024**3)
+    begin, more = ENDLESS[name]
+    with endless(begin, more, 0.05 if "drip" in name else 0) as host:
+        code, said = vendored(workspace, host)
+    assert (code, "[OLMC624]" in said) == (3, True), said

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import base64
+import errno
+import http.client
+import io
 import ipaddress
 import ssl
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import getproxies, parse_http_list, parse_keqv_list, proxy_bypass
 
 import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
@@ -54,6 +59,70 @@ CONNECT_SECONDS = 10.0
 _HOST = regex(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PASSING = (408, 429, 500, 502, 503, 504)
+
+
+ANSWER_SECONDS = 60.0
+"""How long an answer may take to begin, and how long its body may take besides the time for its size."""
+_LEAST_RATE = 16 * 1024
+_BESIDE_CONTENT = 1024 * 1024  # bytes of headers, trailers and signs between chunks
+
+
+class _Bounded(io.RawIOBase):
+    """The bytes of an answer: an error after too many of them, or after too long. A server may send headers, trailers
+    or parts without end, and no silence is too long then."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self.bound(0)
+
+    def bound(self, size: int) -> None:
+        """Allow what an answer, or a body of that many bytes, may take from here on."""
+        self._left = 2 * size + _BESIDE_CONTENT
+        self._end = time.monotonic() + ANSWER_SECONDS + size / _LEAST_RATE
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._left < 0 or time.monotonic() > self._end:
+            raise OSError(errno.EMSGSIZE, "its answer has no end")
+        count = self._raw.readinto(buffer)
+        self._left -= count or 0
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.bounded = _Bounded(self.fp.detach())
+        self.fp = io.BufferedReader(self.bounded)
+
+
+class _Connection(HTTPConnection):
+    response_class = _Answer
+
+
+class _TLSConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _ConnectionPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSConnectionPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
+def _expect(response: Response, size: int) -> None:
+    """Allow a body of that many bytes."""
+    answer = getattr(response, "_fp", None)
+    if isinstance(answer, _Answer):
+        answer.bounded.bound(size)
 
 
 class TransientError(Exception):
@@ -225,7 +294,9 @@ def _pool(network: Network, url: str, insecure: bool) -> urllib3.PoolManager:
         context.verify_mode = ssl.CERT_NONE
     manager = partial(urllib3.ProxyManager, proxy) if proxy else urllib3.PoolManager
     # Two threads may come here at once; both then use the pool of the first.
-    return network.pools.setdefault((proxy, insecure), manager(maxsize=16, ssl_context=context))
+    made = manager(maxsize=16, ssl_context=context)
+    made.pool_classes_by_scheme = {"http": _ConnectionPool, "https": _TLSConnectionPool}
+    return network.pools.setdefault((proxy, insecure), made)
 
 
 def raise_if_passing(response: Response) -> None:
@@ -241,6 +312,7 @@ def raise_if_passing(response: Response) -> None:
 
 def read_body(network: Network, response: Response, limit: int) -> bytes:
     """The body of an answer; raises TransientError, or FinalError for more than `limit` bytes."""
+    _expect(response, limit)
     try:
         data = bytearray()
         for chunk in response.stream(64 * 1024, decode_content=False):
@@ -299,6 +371,7 @@ def _attempt(network: Network, image: str, location: MirrorLocation, attempt: Ca
 
 def _blob(network: Network, image: str, location: MirrorLocation, wanted: Descriptor, path: Path, tick: Tick) -> str:
     response = _get(network, image, location, f"blobs/{wanted.digest}", {})
+    _expect(response, wanted.size)
     arrived = 0
 
     def counted(number: int) -> None:
