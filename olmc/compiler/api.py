@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.hooks import SettledInput, Target, TargetStage
 from olmc.compiler.load.bundles import (
+    CATALOGS_FOLDER,
     PROJECT_FILE,
     in_default_namespace,
     inputs_of,
@@ -224,25 +225,34 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
 
         report_config(path, config, given, made.settled.cluster, made.workspace, report)
     made = made._replace(tree=tree if tree is not None else request.tree)
-    return _without_suppressed(made, path, report, config)
+    made = _without_suppressed(made, path, report, config)
+    is_folder = workspace is not None and request.part is None and not no_folder(path)
+    return _with_top_catalogs(made, path) if is_folder else made
 
 
 def _unknown_deletions(
     options: Options, config: Mapping[str, Any], workspace: Workspace, root: Path
 ) -> Iterator[Diagnostic]:
     """Report the objects to delete that the cluster does not have: errors, of olmc.yaml warnings with their places."""
-    from olmc.compiler.rules.findings.workspace import NOTHING_TO_DELETE  # few runs delete anything
-    from olmc.compiler.transition.deletion import unknown_deletions
+    from olmc.compiler.transition.deletion import unknown_deletions  # few runs delete anything
 
     assert options.state is not None
     written = list(config.get("delete") or ())
-    for target, hint in unknown_deletions(options.state, workspace, options):
-        finding = NOTHING_TO_DELETE.finding(None, target=target, hint=hint)
+    for target, finding in unknown_deletions(options.state, workspace, options):
         if target in written:
             source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
             place = locate(source, ("spec", "delete", written.index(target)))
             finding = finding._replace(severity=Severity.WARNING, location=place)
         yield finding
+
+
+def _with_top_catalogs(made: Compilation, root: Path) -> Compilation:
+    """The compilation whose hints about missing catalogs name those at the top of the repository."""
+    if not any(CATALOGS_FOLDER in each.hint for each in made.diagnostics):
+        return made
+    from olmc.compiler.load.repository import with_top_catalogs  # few workspaces lack a catalog
+
+    return made._replace(diagnostics=with_top_catalogs(root, made.diagnostics))
 
 
 def emptiness(root: Path | None, made: Compilation) -> tuple[Diagnostic, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,26 @@ def test_plain_folders_that_are_applied_each_by_itself_are_entries(tmp_path: Pat
     assert "    operators/tide (Application/argocd/tide)\n" in told
     assert olmc("check", str(tmp_path)).exit_code == 0
     assert "OLMC195" not in olmc("check", str(tmp_path), "--entry", "tide").output
+
+
+def test_a_folder_without_the_catalog_at_the_top_says_so(project: Path, tmp_path: Path) -> None:
+    """A folder by itself has no catalogs of the repository; each command says how it would have them, if it would."""
+    own = project / "fixtures/own-namespace"
+    for name in ("beacon", "tide"):
+        for file in ("cluster.yaml", "operators.yaml"):
+            write(tmp_path, {f"operators/{name}/{file}": (own / file).read_text(encoding="utf-8")})
+        shutil.copytree(own / "bundles", tmp_path / f"operators/{name}/bundles")
+    one = APPLICATION.replace("overlays/prod", "operators/beacon")
+    write(tmp_path, {"apps/one.yaml": one, "apps/two.yaml": one.replace("prod", "tide").replace("beacon", "tide")})
+    (tmp_path / ".git").mkdir()
+    hint = "Commands with --entry operators/beacon at the root of the repository use the catalog that is there."
+    folder = str(tmp_path / "operators/beacon")
+    commands = [("check", folder), ("resolve", folder), ("render", folder), ("get", "csv", folder), ("fix", folder)]
+    assert not any(hint in olmc(*command).output for command in commands)
+    shutil.copytree(own / "catalogs", tmp_path / "catalogs")
+    for command in commands:
+        assert hint in olmc(*command).output, command
+    assert olmc("status", str(tmp_path), "--entry", "operators/beacon").exit_code == 0
 
 
 def test_output_of_olmc_is_no_entry(tmp_path: Path) -> None:

@@ -375,7 +375,8 @@ def part_files(root: Path, folder: Folder) -> frozenset[str]:
 
 
 _WAY_TO_ONE = (
-    "Give the folder of one as PATH, or where the command has --entry, its folder or the name of what applies it:"
+    "Give the folder of one as PATH; `olmc render` and `olmc diff` also take its folder or the name of what applies it "
+    "with --entry:"
 )
 
 

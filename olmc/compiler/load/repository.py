@@ -24,8 +24,8 @@ from olmc.compiler.load.entries import (
     rendered_chart,
     repository_at,
 )
-from olmc.compiler.load.files import Folder, is_bundle, read_text
-from olmc.compiler.load.kustomization import SharedBases, kustomization_in
+from olmc.compiler.load.files import Folder, is_bundle, read_text, real_path
+from olmc.compiler.load.kustomization import SharedBases, kustomization_in, relative_path, repository_of
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Destination, Variables
 from olmc.compiler.load.vendored import VENDOR_FOLDER
@@ -204,6 +204,25 @@ def pattern_part(root: Path, path: str, options: Options) -> ClusterPart | None:
 def has_content_of_all(root: Path) -> bool:
     """Return whether the top of the repository at `root` has settings, catalogs or bundles, which all entries use."""
     return any((root / name).exists() for name in _OF_ALL_ENTRIES)
+
+
+_MISSING = regex(r"into catalogs/([\w.-]+)/\.$")
+
+
+def with_top_catalogs(root: Path, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Add to the hint about a missing catalog that the top of the repository has it, if the workspace at `root` is an
+    entry there: as a folder by itself it does not use that catalog."""
+    missing = [match[1] if (match := _MISSING.search(each.hint)) is not None else "" for each in diagnostics]
+    top = repository_of(root) if any(missing) else None
+    if top is None or not any(name and (top / CATALOGS_FOLDER / name).is_dir() for name in missing):
+        return diagnostics
+    path = relative_path(real_path(root), top)
+    if path not in {entry.path for entry in entries_at(top)}:
+        return diagnostics
+    hint = f"Commands with --entry {path} at the root of the repository use the catalog that is there."
+    has_it = [bool(name) and (top / CATALOGS_FOLDER / name).is_dir() for name in missing]
+    pairs = zip(diagnostics, has_it, strict=True)
+    return tuple(each._replace(hint=f"{each.hint} {hint}") if has else each for each, has in pairs)
 
 
 def entry_parts(root: Path, entry: RepositoryEntry, options: Options) -> tuple[ClusterPart, ...]:

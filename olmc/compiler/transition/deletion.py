@@ -25,6 +25,7 @@ from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
 from olmc.compiler.reconcile.loop import FINALIZED_KINDS
+from olmc.compiler.rules.findings.workspace import NOTHING_TO_DELETE
 from olmc.k8s.api.restmapper import (
     BUILTIN,
     closest_kind,
@@ -35,7 +36,7 @@ from olmc.k8s.api.restmapper import (
     without_version,
 )
 from olmc.k8s.api.selectors import is_label_value
-from olmc.k8s.diagnostics import POSSIBLE, closest, did_you_mean
+from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     APIEXTENSIONS,
@@ -548,8 +549,9 @@ def _parts(text: str) -> tuple[str, str, str]:
     return without_version(kind), namespace, name
 
 
-def unknown_deletions(state: ClusterState, workspace: Workspace, options: Options) -> Iterator[tuple[str, str]]:
-    """The texts of `options.delete` that name no object of the cluster, each with the way out: the nearest name."""
+def unknown_deletions(state: ClusterState, workspace: Workspace, options: Options) -> Iterator[tuple[str, Diagnostic]]:
+    """The texts of `options.delete` that name no object of the cluster, each with its finding; the way out is the
+    nearest name."""
     objects = apply(state, workspace.manifests).objects if options.delete else {}
     for target in options.delete:
         if named(target, objects):
@@ -558,9 +560,11 @@ def unknown_deletions(state: ClusterState, workspace: Workspace, options: Option
         kinds = known_kinds(manifest.object for manifest in objects.values())
         found = {each.group_kind for each in find_kinds(kind, kinds)}
         if not found:
-            yield target, did_you_mean(closest_kind(kind, kinds)) or "Write a kind that the cluster has."
+            hint = did_you_mean(closest_kind(kind, kinds)) or "Write a kind that the cluster has."
+            yield target, NOTHING_TO_DELETE.finding(None, target=target, hint=hint)
             continue
         alike = {f"{key.namespace}/{key.name}": key for key in objects if GroupKind(key.group, key.kind) in found}
         same = [full for full, key in alike.items() if key.name == name]
         best = min(same, default="") or closest(f"{namespace}/{name}", alike, POSSIBLE)
-        yield target, did_you_mean(str(alike[best])) if best else f"The cluster has no object of kind {kind}."
+        hint = did_you_mean(str(alike[best])) if best else f"The cluster has no object of kind {kind}."
+        yield target, NOTHING_TO_DELETE.finding(None, target=target, hint=hint)
