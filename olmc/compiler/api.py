@@ -12,6 +12,7 @@ from olmc.compiler.load.bundles import (
     PROJECT_FILE,
     in_default_namespace,
     inputs_of,
+    manifests_in_their_scope,
     openshift_place_of,
     project_bundle,
     read_bundle,
@@ -29,7 +30,7 @@ from olmc.compiler.load.config import (
     read_lock,
 )
 from olmc.compiler.load.files import Folder, ScannedFolder, is_bundle, no_folder, read_text, scan_workspace
-from olmc.compiler.load.manifests import redefined
+from olmc.compiler.load.manifests import redefined, without_duplicates
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
@@ -121,7 +122,9 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     known = tuple({object_key(catalog.object): catalog for catalog in catalogs}.values())
     settings = folders.WorkspaceSettings(ignored, indexing_from(config), lock, known)
     workspace = folders.load(request._replace(options=options), report, settings)
-    options = _on_inferred_platform(request, options, config, workspace, report)
+    there = _on_inferred_platform(request, options, config, workspace, report)
+    if there is not options:
+        workspace, options = _in_scopes_of(there, workspace), there
     if release is not None and release.namespace:
         there = options._replace(default_namespace=release.namespace)
         workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
@@ -140,6 +143,14 @@ def _on_inferred_platform(
     if part is None:
         _report_openshift(place, report)
     return on_openshift(options, request.fixed | config.keys())
+
+
+def _in_scopes_of(options: Options, workspace: Workspace) -> Workspace:
+    """The workspace with its manifests as a cluster with these options stores them, which the API server does without a
+    word: also namespaces of kinds that it alone serves, which kustomize writes into all kinds that it does not know."""
+    bundles, resources = workspace.bundles.values(), options.api_resources
+    stored = manifests_in_their_scope(workspace.manifests, bundles, Report(), resources)
+    return workspace._replace(manifests=without_duplicates(stored, Report()))
 
 
 def _report_openshift(place: Location, report: Report) -> None:

@@ -537,7 +537,7 @@ GENERATING = "resources: [deep, note.yaml]\nconfigMapGenerator: [{name: more, fi
     [
         ("base/kustomization.yaml", "resources", "\n# Parts\nresources", False),
         ("base/deep/buoy.yaml", "openshift-operators}", "openshift-operators}   ", False),
-        ("base/note.yaml", "data:", "\n# Words\ndata:", False),
+        ("base/note.yaml", "data:\n", "data:\n\n# Words\n", False),
         ("base/note.yaml", "    two", "    # two", True),
         ("base/note.yaml", "    two", "\n    two", True),
         ("base/more.yaml", "a: b", "# Read as it is\na: b", True),
@@ -582,3 +582,22 @@ def test_a_file_that_git_ignores_is_no_change_of_a_branch(
     assert "Secret/harbour/lamp" in done.stdout
     write(root, {"clusters/north/lamp.env": "a=b\n", ".gitignore": "other\n"})
     assert "Secret/harbour/lamp" in CliRunner().invoke(main, ("plan", *arguments)).stdout
+
+
+def test_a_namespace_that_kustomize_writes_into_a_kind_without_namespaces(tmp_path: Path) -> None:
+    """The API server clears it on both sides, so that the object of an OpenShift is no new one."""
+    group = "apiVersion: user.openshift.io/v1\nkind: Group\nmetadata: {name: admins}\nusers: []\n"
+    base = {
+        "clusters/north/kustomization.yaml": "namespace: harbour\nresources: [buoy.yaml, group.yaml, admins.yaml]\n",
+        "clusters/north/buoy.yaml": GLOBAL,
+        "clusters/north/group.yaml": GROUP,
+        "clusters/north/admins.yaml": group,
+    }
+    changed = {"clusters/north/buoy.yaml": GLOBAL.replace("stable", "fast")}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base).stdout)
+    applied = [change for each in planned["clusters"] for change in each["plan"]["applied"]]
+    assert [(change["action"], change["object"]["name"]) for change in applied] == [("change", "buoy")]
+    replaced = {"clusters/north/admins.yaml": group.replace("[]", "[ann]")}
+    planned = json.loads(plan(tmp_path / "more", replaced, "-o", "json", base=base).stdout)
+    applied = [change for each in planned["clusters"] for change in each["plan"]["applied"]]
+    assert [(change["action"], change["object"]["name"]) for change in applied] == [("change", "admins")]
