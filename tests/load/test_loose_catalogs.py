@@ -113,6 +113,7 @@ def test_a_template_without_its_output_is_a_catalog(template: str, tmp_path: Pat
     named, codes = found(tmp_path, {"templates/kettle.yaml": text_of(template), "acme/pan.yaml": whole("pan")})
     assert sorted(named) == ["acme", "templates"]
     assert codes == ["OLMC246"]
+    assert not olmc.compile(tmp_path).findings  # pipelines have the bundles
 
 
 @pytest.mark.parametrize("command", [["diff", "old", "new"], ["plan", "new", "--from", "old"]])

@@ -358,11 +358,12 @@ BAD_TEMPLATE = Rule(
 )
 TEMPLATE_BUNDLE = Rule(
     "OLMC246",
-    Severity.FAILURE,
+    Severity.WARNING,
     "A bundle of a template that is not in the workspace",
     "bundle content for {image} is not available offline",
     "Run `olmc vendor`, or unpack the image into the workspace and name that folder.",
-    "A template names bundles by image; only `olmc vendor` reads a registry (R-CAT-164).",
+    "A template names bundles by image; only `olmc vendor` reads a registry (R-CAT-164). Until then olmc does not know "
+    "the catalog that a pipeline makes of the template.",
 )
 BAD_PACKAGE_MANIFESTS = Rule(
     "OLMC247",
