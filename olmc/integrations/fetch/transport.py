@@ -67,7 +67,7 @@ _LEAST_RATE = 16 * 1024
 _BESIDE_CONTENT = 1024 * 1024  # bytes of headers, trailers and signs between chunks
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedBody(io.RawIOBase):
     """The bytes of an answer: an error after too many of them, or after too long. A server may send headers, trailers
     or parts without end, and no silence is too long then."""
 
@@ -95,19 +95,19 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-class _Answer(http.client.HTTPResponse):
+class _BoundedResponse(http.client.HTTPResponse):
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self.bounded = _Bounded(self.fp.detach())
+        self.bounded = _BoundedBody(self.fp.detach())
         self.fp = io.BufferedReader(self.bounded)
 
 
 class _Connection(HTTPConnection):
-    response_class = _Answer
+    response_class = _BoundedResponse
 
 
 class _TLSConnection(HTTPSConnection):
-    response_class = _Answer
+    response_class = _BoundedResponse
 
 
 class _ConnectionPool(urllib3.HTTPConnectionPool):
@@ -121,7 +121,7 @@ class _TLSConnectionPool(urllib3.HTTPSConnectionPool):
 def _expect(response: Response, size: int) -> None:
     """Allow a body of that many bytes."""
     answer = getattr(response, "_fp", None)
-    if isinstance(answer, _Answer):
+    if isinstance(answer, _BoundedResponse):
         answer.bounded.bound(size)
 
 
