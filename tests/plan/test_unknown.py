@@ -171,3 +171,79 @@ def test_an_operator_whose_content_the_change_removes_was_known_before(without_c
     assert "nothing: the manifests are the same" in printed
     assert "as before" not in printed
     assert any(line.split()[:3] == ["harbour", "beacon", "1.0.0"] for line in printed.splitlines())
+
+
+TEMPLATE = """\
+schema: olm.template.basic
+entries:
+- {schema: olm.package, name: beacon, defaultChannel: stable}
+- {schema: olm.channel, package: beacon, name: stable, entries: [{name: beacon.v1.0.0}]}
+- {schema: olm.bundle, image: "registry.example.com/beacon:v1"}
+"""
+
+
+@pytest.fixture(params=["an image", "an address"])
+def template_alone(request: pytest.FixtureRequest, without_content: Path) -> Path:
+    """A workspace with the template of a catalog, and without the bundles that it names."""
+    if request.param == "an address":
+        cluster = (without_content / "cluster.yaml").read_text(encoding="utf-8")
+        source = cluster.replace("image: registry.example.com/harbour:v1", "address: fbc:harbour")
+        (without_content / "cluster.yaml").write_text(source, encoding="utf-8")
+    (without_content / "catalogs/harbour").mkdir(parents=True)
+    (without_content / "catalogs/harbour/template.yaml").write_text(TEMPLATE, encoding="utf-8")
+    return without_content
+
+
+def test_what_a_template_without_its_bundles_installs_is_unknown(template_alone: Path, tmp_path: Path) -> None:
+    """A pipeline has the bundles, so nothing fails."""
+    code, checked = ran("check", template_alone)
+    assert (code, [each["code"] for each in checked["findings"]]) == (0, ["OLMC246"])
+    code, status = ran("status", template_alone)
+    (operator,) = status["operators"]
+    assert (code, operator["reason"], operator["fails"]) == (0, "Unknown", False)
+    why = "the workspace lacks bundles of the template of CatalogSource olm/harbour"
+    assert [line["text"] for line in operator["missing"]][:1] == [why]
+    assert "unknown" in olmc("resolve", template_alone).stdout
+    (tmp_path / "empty").mkdir()
+    code, planned = ran("plan", template_alone, "--from", tmp_path / "empty", "--allow-empty")
+    (row,) = planned["operators"]
+    assert (code, row["outcome"], row["why"]) == (0, "unknown", why)
+
+
+def test_a_template_with_a_mistake_besides_fails(template_alone: Path) -> None:
+    (template_alone / "catalogs/harbour/more.yaml").write_text("schema: olm.package\nname: 1\n", encoding="utf-8")
+    code, checked = ran("check", template_alone)
+    assert (code, "OLMC511" in [each["code"] for each in checked["findings"]]) == (1, True)
+
+
+def test_a_cluster_extension_from_a_template_without_its_bundles_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "catalogs/harbour").mkdir(parents=True)
+    (tmp_path / "catalogs/harbour/template.yaml").write_text(TEMPLATE, encoding="utf-8")
+    (tmp_path / "cluster.yaml").write_text(
+        """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: harbour}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: installer, namespace: harbour}
+---
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterCatalog
+metadata: {name: harbour}
+spec: {source: {type: Image, image: {ref: "registry.example.com/harbour:v1"}}}
+---
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata: {name: beacon}
+spec:
+  namespace: harbour
+  serviceAccount: {name: installer}
+  source: {sourceType: Catalog, catalog: {packageName: beacon}}
+""",
+        encoding="utf-8",
+    )
+    _, status = ran("status", tmp_path)
+    (operator,) = status["operators"]
+    assert (operator["reason"], operator["fails"]) == ("Unknown", False)

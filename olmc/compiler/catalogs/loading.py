@@ -426,13 +426,15 @@ def load_catalog(
         return load_package_manifests(root, read, indexing, report)
     blobs = Blobs()
     problem = unreadable = ""
+    stopping: list[CatalogError] = []
     images: dict[str, None] = {}
     spoilt: dict[str, str] = {}
     for file in read.values():
         images |= dict.fromkeys(_template_images(file, bundles))
         errors = _add_file(file, blobs, bundles, report, spoilt)
         report_errors(errors, report, known)
-        problem = problem or next((error.text for error in errors if error.stops), "")
+        stopping += (error for error in errors if error.stops)
+        problem = problem or next((error.text for error in stopping), "")
         unreadable = unreadable or next((error.text for error in errors if error.rule in _UNREADABLE), "")
         if file.problem:
             unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
@@ -441,7 +443,14 @@ def load_catalog(
             unreadable = unreadable or _go_problem(files[file.path], file.problem)
     catalog = unavailable(problem) if problem else catalog_of(blobs, report, known)
     if catalog.problem:
-        catalog = catalog._replace(documents=unchecked_packages(blobs), unread=unreadable, spoilt=spoilt)
+        catalog = catalog._replace(
+            documents=unchecked_packages(blobs),
+            unread=unreadable,
+            spoilt=spoilt,
+            lacks_bundles=bool(stopping)
+            and all(error.rule == rules.TEMPLATE_BUNDLE for error in stopping)
+            and not any(file.problem for file in read.values()),
+        )
     documents = [document for file in read.values() for document in file.documents]
     unused = (manifest for document in documents for manifest in applied_objects(document))
     return catalog._replace(

@@ -115,7 +115,8 @@ class Catalog(NamedTuple):
 
     Where the parts do not fit together, `documents` are the packages as the documents have them, for a server that
     compares nothing. `unread` is Go's text for a document that no server can read, `spoilt` by package that for one
-    with a wrong shape.
+    with a wrong shape. `lacks_bundles`: nothing is wrong with it but that its templates name bundles that the workspace
+    does not have.
     """
 
     packages: Mapping[str, Package]
@@ -130,6 +131,7 @@ class Catalog(NamedTuple):
     documents: Mapping[str, Package] = MappingProxyType({})
     unread: str = ""
     spoilt: Mapping[str, str] = MappingProxyType({})
+    lacks_bundles: bool = False
 
 
 def names_of_bundles(catalogs: Iterable[Catalog]) -> set[str]:

@@ -132,7 +132,8 @@ class CatalogSource(NamedTuple):
     `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
     message of its status if OLM does not even start to serve it. `is_unchecked`: OLM can't tell whether it is healthy,
     and so says nothing of any catalog beside it. `is_unstarted`: its content is known, and nothing states that its Pod
-    runs. `of_cluster`: the cluster has it already, so that no output has it.
+    runs. `lacks_bundles`: its content is a template with bundles that the workspace does not have. `of_cluster`: the
+    cluster has it already, so that no output has it.
     """
 
     key: CatalogKey
@@ -145,6 +146,7 @@ class CatalogSource(NamedTuple):
     refused: str = ""
     is_unchecked: bool = False
     is_unstarted: bool = False
+    lacks_bundles: bool = False
     of_cluster: bool = False
 
 

@@ -270,7 +270,7 @@ def without_content(
 
     for catalog in catalogs:
         image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
-        if catalog.catalog is None and image:
+        if catalog.catalog is None and image and not catalog.lacks_bundles:  # which is reported at the template
             place = at(catalog.source, "spec", "image")
             namespace, name = catalog.key.namespace, catalog.key.name
             asking = ((str(who), at(one.source, "spec", "source")) for who, one in sorted(subscriptions.items())

@@ -383,9 +383,10 @@ def _catalog_source(key: CatalogKey, catalog: Catalog | None, address: str = "",
         # Nothing serves it, so OLM has no client to query it with (R-CAT-163).
         problem = f"no registry client established for catalogsource {key.namespace}/{key.name}"
         return CatalogSource(key, 0, None, problem=problem, refused=refusal)
-    if catalog is None:
+    if catalog is None or catalog.lacks_bundles:
         # OLM has a client and finds nobody at the other end, which is another message (observed-10).
-        return CatalogSource(key, 0, None, problem=_UNREACHABLE.format(address=address or "unknown", why=_NO_CONTENT))
+        problem = _UNREACHABLE.format(address=address or "unknown", why=_NO_CONTENT)
+        return CatalogSource(key, 0, None, problem=problem, lacks_bundles=catalog is not None)
     from olmc.compiler.catalogs.content import served_candidates  # takes long to import, and bundles don't need it
 
     return CatalogSource(key, 0, catalog, served_candidates(key, catalog), catalog.problem)

@@ -159,6 +159,8 @@ def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic
             source = settled.cluster.catalogs.get(key) if settled is not None else None
             if not key.name or "${" in key.name or not is_unknown(source):
                 continue
+            if source is not None and source.lacks_bundles:  # which is reported at the template
+                continue
             one = waiting.setdefault(key, _Waiting(key, source, {}))
             if one.source is None and source is not None:
                 waiting[key] = one = one._replace(source=source)

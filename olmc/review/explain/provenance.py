@@ -173,7 +173,10 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
 
 def _without_content(catalogs: Sequence[CatalogKey], cluster: Cluster) -> Iterator[ExplanationLine]:
     names = join_limited([f"{key.namespace}/{key.name}" for key in catalogs], 4)
-    yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+    sources = [cluster.catalogs.get(key) for key in catalogs]
+    is_template = all(source is not None and source.lacks_bundles for source in sources)
+    lacks = "lacks bundles of the template of" if is_template else "has no content of"
+    yield ExplanationLine(0, f"the workspace {lacks} CatalogSource {names}")
     yield ExplanationLine(1, way_to_catalog(catalogs[0], cluster))
 
 

@@ -182,7 +182,7 @@ def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedC
     served, lacking = [], {}
     for name, catalog in sorted(declared.items()):
         content = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
-        if content is None or any(package.name in asked for package in content.left_out):
+        if content is None or content.lacks_bundles or any(package.name in asked for package in content.left_out):
             lacking[name] = catalog.image
             served.append(ServedCatalog(catalog))
         else:
