@@ -338,6 +338,71 @@ def test_what_is_no_secret_is_quoted(text: str) -> None:
     assert leaks("\n".join(lines_with_masks(f"{BROKEN}---\n{text}"))) == []
 
 
+TEMPLATED = """\
+{{- if .Values.enabled }}
+apiVersion: policies.example.com/v1
+kind: Policy
+metadata:
+  name: beacon
+  namespace: "harbour"
+  labels:
+    name: hunter2-before
+spec:
+  secretName: {{ .Values.tls.secret | quote }}
+  className: "{{ .Values.className }}"
+{{- else if .Values.spare }}
+  token: {{ .Values.token | default "hunter2-before" }}
+  plain: v1
+{{- end }}
+  apiVersion: hunter2-before
+"""
+TEMPLATED_SHOWN = """\
+{{- if .Values.enabled }}
+apiVersion: policies.example.com/v1
+kind: Policy
+metadata:
+  name: beacon
+  namespace: "harbour"
+  labels:
+    name: ***
+spec:
+  secretName: {{ .Values.tls.secret | quote }}
+  className: "{{ .Values.className }}"
+{{- else if .Values.spare }}
+  token: ***
+  plain: ***
+{{- end }}
+  apiVersion: ***
+"""
+
+
+def test_lines_that_have_no_value_are_quoted() -> None:
+    """olmc can't read a template, so it may have a Secret in it; its identity and its references are none."""
+    assert "\n".join(lines_with_masks(TEMPLATED)) == TEMPLATED_SHOWN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BROKEN + "kind: Hunter\n",
+        BROKEN.replace("Secret\nmetadata: {name: key, namespace: harbour}", "Secret\napiVersion: hunter2-before"),
+        BROKEN.replace("password: hunter2-before", "a: |\n{{- if .Values.a }}\n    hunter2-before: x\n{{- end }}"),
+        BROKEN.replace("password: hunter2-before", "a: |\n    {{ .Values.a }}hunter2-before"),
+        BROKEN.replace("password: hunter2-before", "a: {{ .Values.a | default hunter2-before }}"),
+        BROKEN.replace("password: hunter2-before", "a: {{ hunter2-before }}"),
+        BROKEN.replace("password: hunter2-before", "a: {{ .Values.a }} # hunter2-before"),
+        BROKEN.replace("password: hunter2-before", "name: hunter2-before"),
+        BROKEN.replace("{name: key, namespace: harbour}", "\n  annotations:\n    name: hunter2-before"),
+        BROKEN.replace("stringData:", "stringData:\nmetadata:\n  name: hunter2-before"),
+    ],
+    ids=["kind", "version", "instruction", "text", "default", "word", "comment", "name", "annotation", "metadata"],
+)
+def test_what_looks_like_an_identity_or_a_reference_may_be_a_value(text: str) -> None:
+    shown = "\n".join(lines_with_masks(text))
+    assert leaks(shown) == []
+    assert "Hunter" not in shown
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",

@@ -14,6 +14,7 @@ import olmc
 from olmc.compiler.load.workspace_files import left_out, objects_of
 from olmc.compiler.model.workspace import Inputs, LeftOut, Reason
 from olmc.k8s.objects import ObjectKey
+from olmc.review.explain.left_out import counted, note
 
 
 def found_in(root: Path, files: Mapping[str, str], *ignored: str) -> list[LeftOut]:
@@ -174,6 +175,18 @@ def test_the_digest_is_of_what_is_written() -> None:
     assert plain == commented
     assert plain.identity == other.identity
     assert plain.digest != other.digest
+
+
+@pytest.mark.parametrize("tail", ["", "---\n{{ .Values.more }}: {{\n"], ids=["plain", "template"])
+def test_a_template_is_applied_by_helm_alone(tail: str, tmp_path: Path) -> None:
+    """The note is about tools that apply files as they are; the chart has a finding of its own."""
+    chart = {"chart/Chart.yaml": "apiVersion: v2\nname: tide\nversion: 1.0.0\n"}
+    template = {"chart/templates/a.yaml": namespace("a") + tail}
+    found = found_in(tmp_path, {"pot.yaml": namespace("pot"), **chart, **template})
+    assert [left.reason for left in found] == [Reason.TEMPLATE]
+    assert (note(found), counted(found)) == ("", "")
+    found = found_in(tmp_path, {".hidden/a.yaml": namespace("a")})
+    assert note(found).startswith("olmc: left out, and applied by kubectl apply -R, Argo CD or Flux: 1 object")
 
 
 def test_every_reason_has_its_words() -> None:

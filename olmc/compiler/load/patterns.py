@@ -93,9 +93,9 @@ class ClusterGroup(NamedTuple):
                 yield str(name), mapping(settings), ("namespaces", number)
 
     def _at(self, *keys: str | int) -> Source:
-        """The source of what the chart makes of some values: their line."""
-        line = locate(self.source, (_KEY, *keys)).line
-        return Source(self.path, "\n" * (line - 1) + "{}" if line else "")
+        """The source of what the chart makes of some values: an empty object at their key, or at their list item."""
+        place = locate(self.source, (_KEY, *keys), of_key=isinstance(keys[-1], str))
+        return Source(self.path, "\n" * (place.line - 1) + " " * (place.column - 1) + "{}" if place.line else "")
 
 
 def cluster_groups(root: Path, folder: Folder) -> Iterator[ClusterGroup]:

@@ -169,7 +169,8 @@ def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[
 _MAY_SAY_SECRET = regex(r"(?i:secret)|\\|(?:^|[\s,\[{?:-])[!*][\w!<]")
 _FIELD = regex(r"""(?m:^(apiVersion|kind):[ \t]+(["']?)([\w./-]+)\2[ \t]*(?:\#.*)?$)""")
 _NAME = r"[\w./-]{1,253}"
-_ENTRY = regex(rf"""(?P<key>(?P<pad>\s*(?:[-?]\s+)*)(?:{_NAME}|"{_NAME}"|'{_NAME}')\s*:)(?:$|\s+(?P<value>\S?))""")
+_ENTRY_KEY = rf"""(?P<key>(?P<pad>\s*(?:[-?]\s+)*)(?:{_NAME}|"{_NAME}"|'{_NAME}')\s*:)"""
+_ENTRY = regex(rf"{_ENTRY_KEY}(?:$|\s+(?P<value>\S?))")
 
 
 def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
@@ -222,20 +223,60 @@ def _is_something_else(text: str) -> bool:
     return "secret" not in obj["kind"].casefold() and not may_hold_secrets(obj)
 
 
-def _masked(lines: Iterable[str]) -> Iterator[str]:
-    """Lines with their keys alone. What is deeper than a key with a value is more of that value, whatever it looks
-    like."""
+# These lines say of which object they are, and no value: a line at the top, or in the metadata there.
+_VERSION = regex(r"""apiVersion:[ ]+(["']?)(?:[a-z0-9.-]+/)?v\d+(?:(?:alpha|beta)\d+)?\1[ ]*""")
+_KIND = regex(r"""kind:[ ]+(["']?)[A-Z][A-Za-z]*\1[ ]*""")
+_METADATA = regex(r"metadata:[ ]*")
+_OWN_NAME = regex(r"""(?P<pad>[ ]+)(?:name|namespace):[ ]+(["']?)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\2[ ]*""")
+# An instruction of a template that only names values, which are elsewhere: it has no text of its own.
+_REFERENCE = (
+    r"\{\{-?[ ]*(?:(?:else[ ]+)?(?:if|with|range)[ ]+)?\$?\.[A-Za-z_][\w.]*"
+    r"(?:[ ]*\|[ ]*[a-z][A-Za-z]*(?:[ ]+\d{1,2})?)*[ ]*-?\}\}"
+)
+_INSTRUCTION = regex(rf"\s*(?:{_REFERENCE}|\{{\{{-?[ ]*(?:end|else)[ ]*-?\}}\}})\s*")
+_REFERRING = regex(rf"""{_ENTRY_KEY}[ ]+(?P<quote>["']?){_REFERENCE}(?P=quote)[ ]*""")
+
+
+def _masked(lines: Sequence[str]) -> Iterator[str]:
+    """Lines with their keys alone, and those that show no value. What is deeper than a key with a value is more of that
+    value, whatever it looks like."""
     depth = None
-    for line in lines:
+    plain = _lines_of_identity(lines)
+    for number, line in enumerate(lines):
         match = _ENTRY.match(line)
         indent = len(line) - len(line.lstrip())
-        if depth is not None and line.strip() and indent <= depth:
+        # An instruction of a template ends no value, wherever it begins.
+        if depth is not None and line.strip() and indent <= depth and not line.lstrip().startswith("{{"):
             depth = None
+        is_open = _INSTRUCTION.fullmatch(line) is not None
         if match is None or depth is not None:
-            yield f"{line[:indent]}{MASK}" if line.strip() else line
+            yield line if is_open or not line.strip() else f"{line[:indent]}{MASK}"
             continue
-        yield f"{match['key']} {MASK}" if match["value"] else match["key"]
+        is_open = number in plain or _REFERRING.fullmatch(line) is not None
+        key = f"{match['key']} {MASK}" if match["value"] else match["key"]
+        yield line if is_open else key
         depth = len(match["pad"]) if match["value"] and match["value"] != "#" else None
+
+
+def _lines_of_identity(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines with the apiVersion, the kind, the name and the namespace of the object as a whole; no
+    kind and no name where there seem to be several."""
+    found = {number for number, line in enumerate(lines) if _VERSION.fullmatch(line)}
+    kinds = [number for number, line in enumerate(lines) if line.startswith("kind")]
+    found |= {number for number in kinds if len(kinds) == 1 and _KIND.fullmatch(lines[number])}
+    metadata = [number for number, line in enumerate(lines) if line.startswith("metadata")]
+    if len(metadata) != 1 or not _METADATA.fullmatch(lines[metadata[0]]):
+        return frozenset(found)
+    pad = ""
+    for number in range(metadata[0] + 1, len(lines)):
+        line = lines[number]
+        indent = line[: len(line) - len(line.lstrip())]
+        pad = pad or indent
+        if line.strip() and not indent:
+            break
+        match = _OWN_NAME.fullmatch(line)
+        found |= {number} if match is not None and match["pad"] == pad else set()
+    return frozenset(found)
 
 
 if TYPE_CHECKING:

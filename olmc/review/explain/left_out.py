@@ -14,7 +14,7 @@ from olmc.compiler.load.workspace_files import left_out, objects_of
 from olmc.compiler.model.catalog import Catalog, names_of_bundles
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Narrowing, Options
-from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason, Unseen, Unused, Workspace
+from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason, Unused, Workspace
 from olmc.compiler.output.messages import clean
 from olmc.compiler.output.text import as_yaml
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -139,8 +139,8 @@ def counted(found: Iterable[LeftOut]) -> str:
 
 
 def _applied_as_they_are(found: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
-    """What of it tools apply as it stands there: what is for Helm alone nobody does, and charts have findings."""
-    return tuple(left for left in found if left.problem is not Unseen.UNRENDERED)
+    """What of it tools apply as it stands there: a template is for Helm alone, and charts have findings."""
+    return tuple(left for left in found if left.reason is not Reason.TEMPLATE)
 
 
 def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
