@@ -182,6 +182,17 @@ def test_rules_that_join_a_role_of_the_cluster_are_a_risk() -> None:
     assert graved([role], [{**role, "metadata": {**metadata, "labels": labels}}])
 
 
+@pytest.mark.parametrize("label", ["kubernetes.io/bootstrapping", "rbac.authorization.k8s.io/aggregate-to-edit", ""])
+def test_roles_of_every_cluster_join_a_bound_role(label: str) -> None:
+    """The API server labels its own roles, cluster-admin among them."""
+    selector = {"matchLabels": {label: "rbac-defaults" if "boot" in label else "true"}} if label else {}
+    api = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "crew"}}
+    old = {**api, "kind": "ClusterRole", "rules": []}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "crew"}
+    binding = {**api, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [{"kind": "User", "name": "u"}]}
+    assert graved([old, binding], [{**old, "aggregationRule": {"clusterRoleSelectors": [selector]}}, binding])
+
+
 def test_every_right_to_write_that_is_graded_has_rows() -> None:
     """The table of objects covers the kinds of the table of rights; other modules compare the rest in words."""
     from olmc.review.diff.object_risks import OBJECT_RISKS

@@ -147,6 +147,33 @@ def test_more_rights_of_a_bundle_that_fails_are_a_risk(wider: str, is_broken_bef
     assert shown in done.output.partition("Kept back: Risks")[2]
 
 
+_PROJECT = "layout: [go.kubebuilder.io/v4]\nprojectName: beacon\n"
+
+
+@pytest.mark.parametrize("change", ["an object that stops it", "rules", "secrets", "the channels"])
+def test_a_project_is_compared_as_its_bundle(change: str, tmp_path: Path) -> None:
+    """Whoever adds a file PROJECT hides nothing of a bundle that fails, nor of its metadata."""
+    for side in ("v", "w"):
+        bundle = tmp_path / side / "bundle"
+        shutil.copytree(PROJECT / "fixtures/own-namespace/bundles/beacon-1.0.0", bundle)
+        (tmp_path / side / "PROJECT").write_text(_PROJECT)
+        (bundle / "manifests/x.yaml").write_text(_STOPPING["a label"][0])
+    command = ["diff", "v", "w", "-n", "tools", "--fail-on", "risk"]
+    assert run_here(command, tmp_path).code == 0
+    written, shown = _WIDER.get(change, ({}, "bundle/manifests/x.yaml: ~ left out on both sides, and another"))
+    csv, notes = bundle / "manifests/beacon.clusterserviceversion.yaml", bundle / "metadata/annotations.yaml"
+    for old, new in written.items():
+        csv.write_text(csv.read_text().replace(old, new))
+    if change == "an object that stops it":
+        (bundle / "manifests/x.yaml").write_text(_STOPPING["a label"][0].replace(*_STOPPING["a label"][1:]))
+    if change == "the channels":
+        notes.write_text(notes.read_text().replace("channels.v1: stable", "channels.v1: evil"))
+        shown = "channels"
+    done = run_here(command, tmp_path)
+    assert done.code == 1
+    assert shown in done.output
+
+
 _DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment

@@ -270,6 +270,7 @@ LEADS_TO_POWER = FieldTest(lambda old, new: new != old and any(f".{name}" in f".
 """A path to a field by which an object gives power, and that gets its value from somewhere else."""
 CHECKS_OPTIONS = FieldTest(lambda old, new: bool((_items(new) - _items(old)) & _UNSAFE_OPTIONS), True)
 JOINS_ROOT = FieldTest(lambda old, new: _frozen(0) in _items(new) - _items(old), True)
+FROM_ROOT = FieldTest(lambda old, new: new != old and text(new).split("/")[0].split("-")[0] == "0", True)
 SET_ON = FieldTest(turns(True).holds)
 LEAVES_MESH = FieldTest(lambda old, new: _is_in_mesh(old) and not _is_in_mesh(new))
 OF_SYSTEM = FieldTest(lambda old, new: any('"system:' in name for name in _items(new) - _items(old)), True)

@@ -28,6 +28,7 @@ from olmc.review.diff.field_tests import (
     EXPRESSION,
     FETCHES_OTHER,
     FINDS,
+    FROM_ROOT,
     GETS,
     GETS_EPHEMERAL,
     GOES,
@@ -98,6 +99,7 @@ _CONSTRAINT = "pods may have more privileges"
 _NODES = "it configures the nodes, as root"
 _WHO = "it decides who people are"
 _CLEAR = "connections may be plain"
+_TRIGGERED = "OpenShift takes its image from another tag"
 _MIRROR = "images come from another place"
 _FILLED_IN = "users of it fill in a field that gives power"
 _OTHER_CODE = "its code may get other rights"
@@ -209,6 +211,8 @@ POD_RISKS: tuple[ObjectRisk, ...] = (
           "its pods may drive others away"),
     _risk("*/*", "** imagePullPolicy", NEVER, "it runs the image that a node has under this name"),
     _risk("*/*", "** volumes * image", BEGINS, "it mounts the files of an image"),
+    _risk("*/*", "metadata annotations image.openshift.io/triggers", FieldTest(COMES.holds), _TRIGGERED),
+    _risk("apps.openshift.io/DeploymentConfig", "spec triggers * imageChangeParams from", OTHER, _TRIGGERED),
     _risk("*/*", "** image", IMAGE, "the image is less certain"),
     _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
     _risk("*/*", "** image repository", REGISTRY, "the image is from another registry"),
@@ -232,6 +236,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("/Namespace",
             "openshift.io/sa.scc.uid-range openshift.io/sa.scc.mcs openshift.io/sa.scc.supplemental-groups", CHANGES,
             "pods may run as users of other namespaces", "metadata annotations"),
+    *_risks("/Namespace", "openshift.io/sa.scc.uid-range openshift.io/sa.scc.supplemental-groups", FROM_ROOT,
+            "pods may run as root", "metadata annotations"),
     *_risks("/Namespace", "admission.gatekeeper.sh/ignore policy.sigstore.dev/exclude", COMES, UNCHECKED,
             "metadata labels"),
     _risk("/Namespace", "metadata labels policy.sigstore.dev/include", GOES, UNCHECKED),
@@ -242,6 +248,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
             "pods get other rights in the cloud", "metadata annotations"),
     # Who people are
     _risk("/ConfigMap", "data map*", GRANTS, _WHO, "kube-system/aws-auth"),
+    _risk("iamauthenticator.k8s.aws/IAMIdentityMapping redhatcop.redhat.io/GroupSync", "spec", COMES, _WHO),
     _risk("/ConfigMap", "data *", COMES, "it decides whom API servers trust",
           "kube-system/extension-apiserver-authentication"),
     _risk("/ConfigMap /Secret", "data *", COMES, "it holds whom the cluster trusts, and how people log in",
@@ -304,7 +311,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/ServiceAccount", "metadata annotations serviceaccounts.openshift.io/oauth-*", COMES,
           "tokens of people may go there"),
     _risk("cloudcredential.openshift.io/CredentialsRequest", "spec providerSpec", COMES, "it may do more in the cloud"),
-    _risk("iam.* *.iam.* iam.services.k8s.aws/*", "spec", COMES, "it changes rights in the cloud"),
+    _risk("iam.* *.iam.* iam.services.k8s.aws/* eks*/Access* authorization.azure*/RoleAssignment "
+          "cloudplatform.gcp*.upbound.io/*IAM*", "spec", COMES, "it changes rights in the cloud"),
     *_risks("*crossplane.io/*ProviderConfig *upbound.io/*ProviderConfig",
             "credentials identity assumeRole assumeRoleChain assumeRoleWithWebIdentity webIdentity endpoint", OTHER,
             "it works with other rights", "spec"),
@@ -389,6 +397,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("security.openshift.io/SecurityContextConstraints", "users groups", GROWS, "others may use it"),
     _risk("security.openshift.io/SecurityContextConstraints", "priority", INCREASES, "it comes before others"),
     _risk("*/PodSecurityPolicy", "spec", COMES, _CONSTRAINT),
+    _risk("authorization.openshift.io/RoleBindingRestriction", "", REMOVED, UNCHECKED),
+    _risk("authorization.openshift.io/RoleBindingRestriction", "spec", CHANGES, ANY_CHANGE),
     # Admission
     _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy {_ADMISSION}/ValidatingAdmissionPolicyBinding", "", REMOVED,
           UNCHECKED),
@@ -453,6 +463,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
           "machineconfiguration.openshift.io/ContainerRuntimeConfig machineconfiguration.openshift.io/MachineOSConfig "
           "tuned.openshift.io/Tuned performance.openshift.io/PerformanceProfile "
           "nmstate.io/NodeNetworkConfigurationPolicy", "spec", COMES, _NODES),
+    *_risks("machineconfiguration.openshift.io/MachineConfigPool", "machineConfigSelector nodeSelector", CHANGES,
+            "other nodes get its configuration, or they get another one", "spec"),
     *_risks("bootstrap.cluster.x-k8s.io/* controlplane.cluster.x-k8s.io/*",
             "preKubeadmCommands postKubeadmCommands files users preRKE2Commands postRKE2Commands", GROWS, _NODES, "**"),
     *_risks("machine.openshift.io/*", "ami image iamInstanceProfile userDataSecret serviceAccounts credentialsSecret "
@@ -527,6 +539,9 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("networking.k8s.io/NetworkPolicy", "", REMOVED, _OPEN),
     _risk("networking.k8s.io/NetworkPolicy", "spec", LETS_THROUGH, _OPEN),
     _risk(_NETWORK_OF_OTHERS, "", REMOVED, _OPEN),
+    _risk("k8s.ovn.org/AdminPolicyBasedExternalRoute cilium.io/CiliumLocalRedirectPolicy", "spec", COMES, _ELSEWHERE),
+    _risk("networking.istio.io/Sidecar", "spec outboundTrafficPolicy mode", leaves("REGISTRY_ONLY"), _OPEN),
+    _risk("networking.istio.io/Gateway", "spec servers * tls mode", leaves("MUTUAL", "OPTIONAL_MUTUAL"), UNCHECKED),
     _risk(_NETWORK_OF_OTHERS, "spec", DIFFERS, "olmc cannot tell whether it lets more traffic through"),
     _risk("security.istio.io/PeerAuthentication", "", REMOVED, _OPEN),
     _risk("security.istio.io/PeerAuthentication", "** mode",

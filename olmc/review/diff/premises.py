@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from olmc.compiler.load.bundles import openshift_place_of, read_bundle
+from olmc.compiler.load.bundles import openshift_place_of, project_bundle, read_bundle
 from olmc.compiler.load.files import is_bundle, no_folder, scan
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
@@ -97,9 +97,12 @@ class Assumed(NamedTuple):
 
 
 def bundle_at(path: Path) -> Bundle | None:
-    """The bundle in a directory that is one, whatever is to be reported about it."""
+    """The bundle that a directory is, or that a project of operator-sdk has, whatever is to be reported about it."""
     folder = scan(path, Report()) if not no_folder(path) else None
-    return read_bundle(path, folder, Report()) if folder is not None and is_bundle(folder) else None
+    if folder is None:
+        return None
+    found = folder if is_bundle(folder) else project_bundle(folder)
+    return read_bundle(path, found, Report()) if found is not None else None
 
 
 def common_premises(old: Bundle, new: Bundle) -> Premises:

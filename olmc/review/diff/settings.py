@@ -579,7 +579,8 @@ def _stopped(side: Side) -> Iterator[LeftOut]:
         key = object_key(file.manifest.object)
         if (key.group, key.kind, key.name) not in applied:
             left = LeftObject(key, written_object(file.manifest.object))
-            yield LeftOut(Location(f"manifests/{file.name}"), Reason.STOPPED, (left,))
+            path = "/".join(filter(None, (side.bundle.directory, "manifests", file.name)))
+            yield LeftOut(Location(path), Reason.STOPPED, (left,))
 
 
 def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:

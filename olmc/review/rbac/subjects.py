@@ -146,7 +146,9 @@ def _decoded_builtin_roles() -> Mapping[ObjectKey, Role]:
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:
-    return {"name": name, "labels": {f"{AGGREGATE_TO}{role}": "true" for role in to}}
+    # The API server labels the roles that it makes itself; those of OLM come with its manifests.
+    made = {} if name.startswith("aggregate-olm-") else {"kubernetes.io/bootstrapping": "rbac-defaults"}
+    return {"name": name, "labels": {**made, **{f"{AGGREGATE_TO}{role}": "true" for role in to}}}
 
 
 def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:
