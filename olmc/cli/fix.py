@@ -211,7 +211,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
             from olmc.review.migrate.to_extensions import migrate_to_extensions
 
             made, _, script = migrate_to_extensions(request, olm_version if has_version else "", config)
-            title = clean(f"# {request.part.cluster.title}\n") if request.part is not None and script else ""
+            title = clean(f"# {request.part.heading}\n") if request.part is not None and script else ""
             scripts[title] = script
             return made
         from olmc.review.migrate import proposed

@@ -127,7 +127,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         alike: dict[str, list[str]] = {}
         for part, answers in found:
             text = answers_as_text(answers_from(folder, answers, fields["from_"]))
-            alike.setdefault(text, []).extend([part.cluster.title] if part is not None else [])
+            alike.setdefault(text, []).extend([part.heading] if part is not None else [])
         for text, titles in alike.items():
             say((clean(f"== {', '.join(titles)}") + "\n" if titles else "") + text, nl=False, out=True)
     works = all(answer.state in (PRESENT, UNKNOWN) for _, answers in found for answer in answers)

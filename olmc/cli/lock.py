@@ -155,7 +155,7 @@ def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[
     made = []
     with progress() as doing:
         for part in parts:
-            doing(f"resolving {part.cluster.title}")
+            doing(f"resolving {part.heading}")
             made.append(compile(CompileRequest(path, options, given, stage=timings.stage, part=part)))
             timings.compiled(path, made[-1])
     # A file of several clusters is reported once, and the way to the content of a catalog is that of `olmc check` here.
@@ -177,7 +177,7 @@ def _resolve_clusters(ctx: click.Context, opts: ResolveOptions, parts: Sequence[
         alike: dict[str, list[str]] = {}
         for part, done in zip(parts, made, strict=True):
             nothing = _UNKNOWN if part.left_out else _NOTHING_ASKED
-            alike.setdefault(_table(done) or f"{nothing}\n", []).append(part.cluster.title)
+            alike.setdefault(_table(done) or f"{nothing}\n", []).append(part.heading)
         for table, titles in alike.items():
             say(clean(f"== {', '.join(titles)}"), out=True)
             say_table(table, wide=opts.output == "wide")

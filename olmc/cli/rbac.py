@@ -197,7 +197,7 @@ def _shown_rights(
     data = holders_as_data(shown, roles, found.dangling, find) | review_data(read)
     if output != "json":
         if part is not None:
-            say(clean(f"== {part.cluster.title}"), out=True)
+            say(clean(f"== {part.heading}"), out=True)
         if shown or roles or subject or not read.unknown:
             say(as_words(shown, roles, find, read.waiting), nl=False, out=True)
         else:

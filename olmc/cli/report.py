@@ -95,7 +95,7 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     parts = cluster_parts(ctx, inputs[0].root, fields) if inputs[0].is_plain else (None,)
     if parts != (None,) and fields["from_"]:
         wrong_usage("--from takes one cluster; choose one with --entry.")
-    titles = [part.cluster.title for part in parts if part is not None]
+    titles = [part.heading for part in parts if part is not None]
     for part, below in zip(parts, cluster_folders(titles) or [""], strict=True):
         if part is not None and link_below(opts.folder, below) is not None:
             say(f"error: {(opts.folder / below).as_posix()} is a link that leads elsewhere; remove it.")
@@ -162,7 +162,7 @@ def _write_report(
         checked = check_directory(root, compilation, settings, done.options, given).diagnostics
         findings = tuple(seen_from(folder_here, checked))
         name = name_for_others(opts.paths[0].as_posix()) if opts.paths else Path.cwd().name
-        name = part.cluster.title if part is not None else name
+        name = part.heading if part is not None else name
         plan = None
         if fields["from_"]:
             doing("planning")

@@ -182,3 +182,34 @@ def test_charts_of_a_set_with_unknown_values_are_one_finding(tmp_path: Path, mon
     said = olmc("check").stdout
     assert said.count("[OLMC189]") == 1
     assert "ApplicationSet/argocd/all renders 2 charts (kettle, teapot) with what its generators fill in" in said
+
+
+@needs_helm
+def test_a_chart_has_a_heading_for_each_set_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of the ApplicationSet, and by its file where two have the same name."""
+    applications = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: NAME, namespace: argocd}\nspec:\n"
+        "  generators: [{clusters: {}}]\n"
+        "  template:\n    metadata: {name: '{{name}}'}\n    spec:\n      destination: {name: '{{name}}'}\n"
+        "      source: {repoURL: 'https://git.example.com/harbour.git', path: charts/kettle,\n"
+        "        helm: {parameters: [{name: a, value: '{{name}}'}]}}\n"
+    )
+    subscription = (
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: kettle, namespace: kettle}\n"
+        "spec: {name: kettle, source: harbour, sourceNamespace: olm}\n"
+    )
+    write(tmp_path, {
+        **{f"sets/{file}.yaml": applications.replace("NAME", file[:3]) for file in ("all", "all-old", "one")},
+        "charts/kettle/Chart.yaml": "apiVersion: v2\nname: kettle\nversion: 1.0.0\n",
+        "charts/kettle/templates/kettle.yaml": subscription,
+    })  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    headings = {
+        "charts/kettle (ApplicationSet/argocd/all, sets/all.yaml)",
+        "charts/kettle (ApplicationSet/argocd/all, sets/all-old.yaml)",
+        "charts/kettle (ApplicationSet/argocd/one)",
+    }
+    lines = olmc("rbac").stdout.splitlines()
+    assert sorted(line for line in lines if line.startswith("== ")) == sorted(f"== {each}" for each in headings)
+    assert olmc("report", "--output-dir", "site").exit_code == 0
+    assert len(list(Path("site").glob("*/index.html"))) == 3

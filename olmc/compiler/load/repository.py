@@ -7,6 +7,7 @@ there as well.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -119,6 +120,31 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
     return applier.destination
 
 
+def _headings(clusters: Sequence[RepositoryCluster]) -> list[str]:
+    """The titles of clusters; equal ones with what applies the entry, then the namespace, then the file that says so,
+    as far as that takes to tell them apart."""
+    headings, details = [cluster.title for cluster in clusters], [_details(cluster) for cluster in clusters]
+    for most in range(1, 4):
+        count = Counter(headings)
+        for at, cluster in enumerate(clusters):
+            more = ", ".join(filter(None, details[at][:most]))
+            if count[headings[at]] > 1 and more and not cluster.names:
+                headings[at] = f"{cluster.title} ({more})"
+    return headings
+
+
+def _details(cluster: RepositoryCluster) -> tuple[str, str, str]:
+    """The objects that apply the one entry of a cluster without a name, the namespace for it, and their files."""
+    placement = cluster.placements[0]
+    appliers = placement.entry.appliers
+    namespace = placement.destination.namespace
+    return (
+        ", ".join(dict.fromkeys(applier.name for applier in appliers)),
+        f"namespace {namespace}" if namespace else "",
+        ", ".join(dict.fromkeys(applier.place.path for applier in appliers)),
+    )
+
+
 # What the entries build to.
 
 _OFFLINE = frozenset(
@@ -146,13 +172,15 @@ class EntryContent(NamedTuple):
 class ClusterPart(NamedTuple):
     """What is compiled as one cluster of a repository: the cluster, what its entries build to, and the manifests of
     other entries that may be in the cluster. `shared` are the catalogs at the top of the repository, `openshift` is the
-    place that shows that the cluster is an OpenShift."""
+    place that shows that the cluster is an OpenShift. `heading` is a title that no other cluster of the repository has.
+    """
 
     cluster: RepositoryCluster
     contents: tuple[EntryContent, ...]
     shared: FoundFiles
     others: tuple[Manifest, ...] = ()
     openshift: Location | None = None
+    heading: str = ""
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -185,9 +213,11 @@ def build_repository(repository: Repository, options: Options) -> BuiltRepositor
     shared = _shared(repository)
     may_matter = {placement: tuple(_shareable(content)) for placement, content in built.items()}
     parts = []
-    for cluster in _without_variants(clusters, built):
+    shown = tuple(_without_variants(clusters, built))
+    for cluster, heading in zip(shown, _headings(shown), strict=True):
         own = tuple(built[placement] for placement in cluster.placements)
-        parts.append(ClusterPart(cluster, own, shared, tuple(_others(cluster, own, clusters, may_matter)), openshift))
+        others = tuple(_others(cluster, own, clusters, may_matter))
+        parts.append(ClusterPart(cluster, own, shared, others, openshift, heading))
     return BuiltRepository(repository, tuple(parts), tuple(_findings(contents)))
 
 
