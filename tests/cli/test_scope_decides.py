@@ -179,3 +179,65 @@ def test_a_crd_inside_of_a_catalog_says_it_once_it_is_installed(sides: Path) -> 
     found = olmc("render", "new", "-o", "name").stdout.splitlines()
     assert "Deployment/harbour/beacon-controller" in found
     assert "Beacon/sun" in found
+
+
+RAW = """\
+apiVersion: policy.open-cluster-management.io/v1
+kind: ConfigurationPolicy
+metadata: {name: roles}
+spec:
+  remediationAction: enforce
+  object-templates-raw: |
+"""
+ROLE = """\
+    - complianceType: musthave
+      objectDefinition:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata: {name: %s, namespace: %s}
+        rules: []
+"""
+CLUSTER_KIND = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+---
+apiVersion: example.com/v1
+kind: Gadget
+metadata: {name: kettle}
+"""
+
+
+def ignored_namespaces(folder: Path) -> list[str]:
+    found = json.loads(olmc("check", folder, "-o", "json").stdout)["findings"]
+    return [each["message"] for each in found if each["code"] == "OLMC170"]
+
+
+def test_ignored_namespaces_at_one_place_are_one_finding(tmp_path: Path) -> None:
+    """The text of a policy is one place."""
+    roles = [("a", "tea"), ("b", "tea"), ("c", "milk"), ("d", "tea")]
+    write(tmp_path, {"policy.yaml": RAW + "".join(ROLE % role for role in roles)})
+    (said,) = ignored_namespaces(tmp_path)
+    assert said.startswith(
+        "each of ClusterRole a, ClusterRole b, ClusterRole c and 1 more names namespace tea or milk, which"
+    )
+
+
+def test_the_way_out_of_a_namespace_that_kustomize_writes(tmp_path: Path) -> None:
+    """Another kustomization, without `namespace:`."""
+    write(tmp_path, {"env/kustomization.yaml": "namespace: tea\nresources: [a.yaml]\n", "env/a.yaml": CLUSTER_KIND})
+    (said,) = ignored_namespaces(tmp_path / "env")
+    assert said.startswith("Gadget kettle names namespace tea, which")
+    assert "to one without that" in olmc("check", tmp_path / "env").stdout
+    write(tmp_path, {
+        "new/kustomization.yaml": "resources: [env, cluster]\n",
+        "new/cluster/kustomization.yaml": "resources: [a.yaml]\n", "new/cluster/a.yaml": CLUSTER_KIND,
+        "new/env/kustomization.yaml": "namespace: tea\nresources: [a.yaml]\n", "new/env/a.yaml": LOOSE,
+    })  # fmt: skip
+    assert ignored_namespaces(tmp_path / "new") == []

@@ -18,13 +18,14 @@ from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import applied_objects
 from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.gojson import fold, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
     APIResource,
     Manifest,
+    ObjectKey,
     as_text,
     gvk_of,
     mapping,
@@ -37,6 +38,8 @@ from olmc.k8s.objects import (
 from olmc.k8s.strconv import number_text
 from olmc.k8s.yaml import Document, Reader, at, locate, read
 from olmc.k8s.yaml.split import parts
+
+_MOST_SHOWN = 3
 
 # Which namespace manifests are in: none if their kind has none, the default one if they name none.
 
@@ -52,21 +55,27 @@ def manifests_in_their_scope(
     manifests = tuple(manifests)
     of_bundles = (obj for bundle in bundles for obj in bundle.objects)
     mapper = rest_mapper((*(manifest.object for manifest in manifests), *of_bundles), resources)
-    for manifest in manifests:
-        if mapper.ignored_namespace(manifest.object) is not None:
-            report.add(_ignored(manifest))
+    for finding in _ignored(each for each in manifests if mapper.ignored_namespace(each.object) is not None):
+        report.add(finding)
     return tuple(manifest._replace(object=mapper.in_its_scope(manifest.object)) for manifest in manifests)
 
 
 def ignored_in_bundle(manifests: Iterable[Manifest]) -> Iterable[Diagnostic]:
     """The findings about the objects of a bundle; they stay as they are, for InstallPlans show them so."""
-    return (_ignored(manifest) for manifest in manifests if BUILTIN.ignored_namespace(manifest.object) is not None)
+    return _ignored(each for each in manifests if BUILTIN.ignored_namespace(each.object) is not None)
 
 
-def _ignored(manifest: Manifest) -> Diagnostic:
-    key = object_key(manifest.object)
-    place = locate(manifest.source, ("metadata", "namespace"))
-    return rules.IGNORED_NAMESPACE.finding(place, kind=key.kind, name=key.name, namespace=key.namespace)
+def _ignored(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
+    """One finding for each place: a text of a policy is one, however many objects it has."""
+    found: dict[Location | None, list[ObjectKey]] = {}
+    for manifest in manifests:
+        place = locate(manifest.source, ("metadata", "namespace"))
+        found.setdefault(place, []).append(object_key(manifest.object))
+    for place, keys in found.items():
+        objects = list(dict.fromkeys(f"{key.kind} {key.name}" for key in keys))
+        shown = objects[0] if len(objects) == 1 else f"each of {join_limited(objects, _MOST_SHOWN)}"
+        namespaces = join_limited(list(dict.fromkeys(key.namespace for key in keys)), _MOST_SHOWN, " or ")
+        yield rules.IGNORED_NAMESPACE.finding(place, objects=shown, namespaces=namespaces)
 
 
 def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, report: Report) -> tuple[Manifest, ...]:

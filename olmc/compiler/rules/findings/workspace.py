@@ -363,9 +363,9 @@ IGNORED_NAMESPACE = Rule(
     "OLMC170",
     Severity.WARNING,
     "A namespace that does not count",
-    "{kind} {name} names namespace {namespace}, which the API server clears: its kind is cluster-scoped",
-    "Remove metadata.namespace; if it is to count in one namespace, choose a kind that has namespaces, such as Role or "
-    "RoleBinding.",
+    "{objects} names namespace {namespaces}, which the API server clears: its kind is cluster-scoped",
+    "Remove metadata.namespace; if a kustomization writes it by `namespace:`, move the object to one without that. If "
+    "it is to count in one namespace, choose a kind that has namespaces, such as Role or RoleBinding.",
     "The kind decides whether an object has a namespace. The API server silently removes the namespace of a "
     "cluster-scoped object: a ClusterRoleBinding with a namespace grants its role in the whole cluster. olmc does the "
     "same.",
