@@ -32,7 +32,6 @@ from olmc.compiler.load.kustomization import repository_of
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.directory import link_below, write
 from olmc.compiler.output.messages import clean
-from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.integrations.fleet import outputs
 from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, FromHere, from_json, merged, report_of
@@ -52,7 +51,7 @@ from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 from olmc.k8s.yaml.rules import too_large
-from olmc.review.diff.git import GitError, Revision, RevisionFile, as_revision, revision_files, top_of
+from olmc.review.diff.git import GitError, Revision, RevisionFile, as_revision, revision_files, top_of, unread_side
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def _files_of(revision: Revision, side: str) -> dict[str, RevisionFile]:
     try:
         files = revision_files(revision.ref, report)
     except GitError as error:
-        report.add(NO_GIT.finding(None, side=side, problem=error.args[0]))
+        report.add(unread_side(side, error))
         files = None
     if files is None:
         tell(tuple(report))

@@ -24,11 +24,19 @@ from olmc.compiler.load.workspace_files import NAMED_MARK
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import clean, seen_from
-from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.compiler.rules.findings.workspace import LEFT_OUT_BY_CHOICE
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited, one_line
 from olmc.k8s.lean import NamedTuple
-from olmc.review.diff.git import PATTERN_FILES, Extent, GitError, Revision, changed_paths, top_of, write_tree
+from olmc.review.diff.git import (
+    PATTERN_FILES,
+    Extent,
+    GitError,
+    Revision,
+    changed_paths,
+    top_of,
+    unread_side,
+    write_tree,
+)
 from olmc.review.plan.engine import Beginning, NamedState, NoStateError, as_begun, joined_states, named_state
 
 if TYPE_CHECKING:
@@ -302,7 +310,7 @@ def findings_at(rev: str, inputs: Sequence[Input], check: Callable[[Input], Foun
                 before = _input_at(place, one) if place is not None and any(place.iterdir()) else None
                 found.append(check(before) if before is not None else FoundBefore())
         except GitError as error:
-            report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
+            report.add(unread_side(f"--since {rev}", error))
     tell(tuple(report), least=Severity.ERROR)
     if report.failed:
         raise SystemExit(BAD_INPUT)

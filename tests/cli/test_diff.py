@@ -418,6 +418,24 @@ def test_a_blob_that_is_not_there(repository: Path) -> None:
     assert "OLMC482" in result.stderr
 
 
+@pytest.mark.parametrize("lacks", ["blob:none", "tree:0"])
+def test_the_way_out_of_a_partial_clone(
+    lacks: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("config", "uploadpack.allowFilter", "true", cwd=repository)
+    git("config", "uploadpack.allowAnySHA1InWant", "true", cwd=repository)
+    git("clone", "--quiet", f"--filter={lacks}", repository.as_uri(), "partial", cwd=tmp_path)
+    monkeypatch.chdir(tmp_path / "partial")
+    result = olmc("diff", "git:v1:clusters/tower", "clusters/tower")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "error: git:v1:clusters/tower can't be read: " in result.stderr
+    assert "hint: " not in result.stderr
+    assert "fetch all with `git fetch --refetch --no-filter`" in result.stderr
+    git("fetch", "--quiet", "--refetch", "--no-filter", cwd=tmp_path / "partial")
+    result = olmc("diff", "git:v1:clusters/tower", "clusters/tower")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 def test_options_from_the_environment() -> None:
     assert olmc("diff", BEFORE, AFTER, env={"OLMC_DIFF_OUTPUT": "json"}).stdout.startswith("{")
 

@@ -67,10 +67,10 @@ def ignored_in_bundle(manifests: Iterable[Manifest]) -> Iterable[Diagnostic]:
 
 def _ignored(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
     """One finding for each place: a text of a policy is one, however many objects it has."""
-    found: dict[Location | None, list[ObjectKey]] = {}
+    found: dict[Location, list[ObjectKey]] = {}
     for manifest in manifests:
-        place = locate(manifest.source, ("metadata", "namespace"))
-        found.setdefault(place, []).append(object_key(manifest.object))
+        written = locate(manifest.source, ("metadata", "namespace"))
+        found.setdefault(written, []).append(object_key(manifest.object))
     for place, keys in found.items():
         objects = list(dict.fromkeys(f"{key.kind} {key.name}" for key in keys))
         shown = objects[0] if len(objects) == 1 else f"each of {join_limited(objects, _MOST_SHOWN)}"

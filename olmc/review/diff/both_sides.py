@@ -63,6 +63,7 @@ from olmc.review.diff.git import (
     may_lack,
     meant_revision,
     submodules_at,
+    unread_side,
     with_path,
     write_tree,
 )
@@ -338,8 +339,7 @@ def _place(
         may_be_absent = allow_empty or may_lack(revision, there)
         return there, write_tree(there, place, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
-        problem = error.strerror if isinstance(error, OSError) else error.args[0]
-        report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
+        report.add(unread_side(name, error))
         return None, None
 
 

@@ -37,7 +37,7 @@ from olmc.compiler.load.unsaved import without_files
 from olmc.compiler.load.workspace import installs_nothing
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.rules.findings import output as rules
-from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import BUNDLE_FILES, DEPTH, FILES, REVISION, REVISION_BYTES
 from olmc.k8s.yaml.rules import too_large
@@ -139,6 +139,23 @@ class GitError(Exception):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class MissingObjectError(GitError):
+    """The clone does not have an object of git, as a partial clone has not all of them."""
+
+
+_REFETCH = (
+    "The clone lacks an object, as a partial clone does: fetch all with `git fetch --refetch --no-filter` (git 2.36 or "
+    "later)."
+)
+
+
+def unread_side(side: str, error: GitError | OSError) -> Diagnostic:
+    """That git can't answer, with the way out."""
+    problem = error.strerror if isinstance(error, OSError) else error.args[0]
+    finding = rules.NO_GIT.finding(None, side=side, problem=problem)
+    return finding._replace(hint=_REFETCH) if isinstance(error, MissingObjectError) else finding
 
 
 class Revision(NamedTuple):
@@ -663,7 +680,7 @@ _HEADER = 3
 def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
     header = stream.readline().split()
     if len(header) != _HEADER:
-        raise GitError(f"the content of {entry.path} is not in the repository")
+        raise MissingObjectError(f"the content of {entry.path} is not in the repository")
     content = stream.read(int(header[2]))
     stream.read(1)
     return content
@@ -740,7 +757,13 @@ def _git(*arguments: str) -> bytes:
 def _check_ended(code: int, errors: bytes) -> None:
     if code:
         lines = errors.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", code)
+        # Advice and warnings may stand above it.
+        said = next((line for line in lines if line.startswith(_FATAL)), lines[0] if lines else "git failed")
+        kind = MissingObjectError if said.endswith(_OF_PROMISOR) else GitError
+        raise kind(said.removeprefix(_FATAL), code)
+
+
+_FATAL, _OF_PROMISOR = "fatal: ", " from promisor remote"
 
 
 @contextmanager

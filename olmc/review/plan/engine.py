@@ -44,6 +44,7 @@ from olmc.review.diff.git import (
     may_lack,
     meant_revision,
     submodules_at,
+    unread_side,
     with_path,
     write_tree,
 )
@@ -513,8 +514,7 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
         report.found.extend(of_revision.found)
         return place if not any(each.severity is Severity.ERROR for each in of_revision.found) else None
     except (GitError, OSError) as error:
-        problem = error.strerror if isinstance(error, OSError) else error.args[0]
-        report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
+        report.add(unread_side(name, error))
         return None
 
 
