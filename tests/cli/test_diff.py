@@ -418,7 +418,7 @@ def test_a_blob_that_is_not_there(repository: Path) -> None:
     assert "OLMC482" in result.stderr
 
 
-@pytest.mark.parametrize("lacks", ["blob:none", "tree:0"])
+@pytest.mark.parametrize("lacks", [pytest.param("blob:none", marks=pytest.mark.slow), "tree:0"])
 def test_the_way_out_of_a_partial_clone(
     lacks: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

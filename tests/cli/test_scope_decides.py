@@ -241,3 +241,15 @@ def test_the_way_out_of_a_namespace_that_kustomize_writes(tmp_path: Path) -> Non
         "new/env/kustomization.yaml": "namespace: tea\nresources: [a.yaml]\n", "new/env/a.yaml": LOOSE,
     })  # fmt: skip
     assert ignored_namespaces(tmp_path / "new") == []
+
+
+@pytest.mark.parametrize(("written", "where"), [("y", "ConfigMap/y/kettle"), ("1_0", "ConfigMap/1_0/kettle")])
+def test_a_namespace_that_is_no_text_is_shown_as_written(written: str, where: str, tmp_path: Path) -> None:
+    config = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: kettle, namespace: {written}}}\n"
+    write(tmp_path, {"old/a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: tea}\n", "new/a.yaml": config})
+    problem = "metadata.namespace: must be a string (put it in quotes)"
+    said = olmc("check", tmp_path / "new").stdout
+    assert f"a.yaml:3:37: failure: ConfigMap kettle would be refused: {problem}" in said
+    assert f"! {where}: refused" in olmc("plan", tmp_path / "new", "--from", tmp_path / "old").stdout
+    write(tmp_path, {"new/a.yaml": config.replace(f": {written}}}", f': "{written}"}}')})
+    assert "must be a string" not in olmc("check", tmp_path / "new").stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -215,6 +215,7 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
         report.add(missing_name(obj["kind"], metadata, source))
         return False
     schema_problems = [SchemaProblem((key,), text) for key, text in _metadata_problems(obj)]
+    schema_problems += _namespace_problems(obj["metadata"])
     schema_problems += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
     for problem in schema_problems:
         place, where = problem.place(source), problem.where or "the object"
@@ -226,7 +227,22 @@ def _with_place(finding: Diagnostic, source: Source, problem: SchemaProblem) -> 
     """A refusal that knows where its mistake stands."""
     cause = finding.cause
     assert isinstance(cause, RefusedObject)
+    if problem.keys == _NAMESPACE:
+        cause = cause._replace(namespace=_written_at(finding.location, source) or cause.namespace)
     return finding.caused_by(cause._replace(source=source, keys=problem.keys, problem=problem.text))
+
+
+_NAMESPACE = ("metadata", "namespace")
+_PLAIN_SCALAR = regex(r"[\w.+-]+")
+
+
+def _written_at(place: Location | None, source: Source) -> str:
+    """A number or a boolean as it is written at a place: YAML takes `y` for true. "" for any other value."""
+    lines = source.text.splitlines()
+    found = (
+        _PLAIN_SCALAR.match(lines[place.line - 1], place.column - 1) if place and 0 < place.line <= len(lines) else None
+    )
+    return found[0] if found is not None else ""
 
 
 def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
@@ -304,8 +320,13 @@ def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
         elif not all(isinstance(value, str) for value in values.values()):
             wrong = next(key for key, value in values.items() if not isinstance(value, str))
             yield "metadata", f"{field}: the value of {wrong!r} must be a string (put it in quotes)"
-    if not isinstance(metadata.get("namespace") or "", str):
-        yield "metadata", "namespace must be a string"
+
+
+def _namespace_problems(metadata: Mapping[str, Any]) -> Iterator[SchemaProblem]:
+    namespace = metadata.get("namespace") or ""
+    if not isinstance(namespace, str):
+        way = " (put it in quotes)" if isinstance(namespace, bool | int | float) else ""
+        yield SchemaProblem(_NAMESPACE, f"must be a string{way}")
 
 
 def redefined(manifests: Iterable[Manifest], default_namespace: str = "") -> Iterator[Unused]:
