@@ -758,9 +758,9 @@ def _check_ended(code: int, errors: bytes) -> None:
     if code:
         lines = errors.decode("utf-8", "replace").strip().splitlines()
         # Advice and warnings may stand above it.
-        said = next((line for line in lines if line.startswith(_FATAL)), lines[0] if lines else "git failed")
-        kind = MissingObjectError if said.endswith(_OF_PROMISOR) else GitError
-        raise kind(said.removeprefix(_FATAL), code)
+        message = next((line for line in lines if line.startswith(_FATAL)), lines[0] if lines else "git failed")
+        kind = MissingObjectError if message.endswith(_OF_PROMISOR) else GitError
+        raise kind(message.removeprefix(_FATAL), code)
 
 
 _FATAL, _OF_PROMISOR = "fatal: ", " from promisor remote"
