@@ -601,3 +601,46 @@ def test_a_namespace_that_kustomize_writes_into_a_kind_without_namespaces(tmp_pa
     planned = json.loads(plan(tmp_path / "more", replaced, "-o", "json", base=base).stdout)
     applied = [change for each in planned["clusters"] for change in each["plan"]["applied"]]
     assert [(change["action"], change["object"]["name"]) for change in applied] == [("change", "admins")]
+
+
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {{name: {0}, namespace: argocd}}
+spec:
+  generators: [{{clusters: {{}}}}]
+  template:
+    metadata: {{name: '{{{{name}}}}'}}
+    spec:
+      destination: {{name: '{{{{name}}}}', namespace: {1}}}
+      source: {{repoURL: "https://git.example.com/harbour.git", path: shop}}
+"""
+SHARED = {
+    "sets/east.yaml": SET.format("east", "east"),
+    "sets/west.yaml": SET.format("west", "west"),
+    "shop/group.yaml": "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: quay}\n",
+    "shop/kustomization.yaml": "resources: [group.yaml]\n",
+}
+
+
+@pytest.mark.parametrize("name", ["east", "west"])
+def test_each_set_that_applies_an_entry_has_a_plan(tmp_path: Path, name: str) -> None:
+    """Where a set applies the same folder to another namespace, the plan has the objects there, whatever other sets
+    do with the folder."""
+    changed = {f"sets/{name}.yaml": SET.format(name, "north")}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=SHARED).stdout)
+    titles = [each for cluster in planned["clusters"] for each in cluster["names"]]
+    assert titles == [f"shop (ApplicationSet/argocd/{name})"]
+    steps = json.dumps(planned["clusters"][0]["plan"])
+    assert "OperatorGroup" in steps
+    assert "north" in steps
+
+
+def test_a_second_set_that_applies_an_entry_is_a_new_cluster(tmp_path: Path) -> None:
+    """Both sides call the cluster that stays alike, although its folder was enough for one side."""
+    base = {path: text for path, text in SHARED.items() if path != "sets/west.yaml"}
+    changed = {"sets/west.yaml": SHARED["sets/west.yaml"]}
+    planned = json.loads(plan(tmp_path, changed, "-o", "json", base=base).stdout)
+    assert planned["unchanged"] == ["shop (ApplicationSet/argocd/east)"]
+    assert [cluster["names"] for cluster in planned["clusters"]] == [["shop (ApplicationSet/argocd/west)"]]
+    assert "west" in json.dumps(planned["clusters"][0]["plan"])

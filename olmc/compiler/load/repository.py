@@ -120,24 +120,27 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
     return applier.destination
 
 
-def _headings(clusters: Sequence[RepositoryCluster]) -> list[str]:
-    """The titles of clusters; equal ones with what applies the entry, then the namespace, then the file that says so,
-    as far as that takes to tell them apart."""
-    headings, details = [cluster.title for cluster in clusters], [_details(cluster) for cluster in clusters]
+def headings_of(*sides: Sequence[RepositoryCluster]) -> list[list[str]]:
+    """The titles of clusters, on each side of a comparison; where a side has equal ones, with what applies the entry,
+    then the namespace, then the file that says so, as far as that takes to tell them apart, and at last a number. Both
+    sides say the same of a cluster."""
+    headings = [[cluster.title for cluster in side] for side in sides]
     for most in range(1, 4):
-        count = Counter(headings)
-        for at, cluster in enumerate(clusters):
-            more = ", ".join(filter(None, details[at][:most]))
-            if count[headings[at]] > 1 and more and not cluster.names:
-                headings[at] = f"{cluster.title} ({more})"
-    return headings
+        equal = {each for side in headings for each, count in Counter(side).items() if count > 1}
+        for side, clusters in zip(headings, sides, strict=True):
+            for at, cluster in enumerate(clusters):
+                if side[at] in equal and not cluster.names:
+                    more = ", ".join(filter(None, _details(cluster)[:most]))
+                    side[at] = f"{cluster.title} ({more})" if more else side[at]
+    return [[f"{each} #{number}" if (number := side[:at].count(each) + 1) > 1 else each for at, each in enumerate(side)]
+            for side in headings]  # fmt: skip
 
 
 def _details(cluster: RepositoryCluster) -> tuple[str, str, str]:
     """The objects that apply the one entry of a cluster without a name, the namespace for it, and their files."""
-    placement = cluster.placements[0]
-    appliers = placement.entry.appliers
-    namespace = placement.destination.namespace
+    entry, destination = cluster.placements[0]
+    own = [each for each in entry.appliers if _destination(entry, each)._replace(cluster="") == destination]
+    appliers, namespace = own or entry.appliers, destination.namespace
     return (
         ", ".join(dict.fromkeys(applier.name for applier in appliers)),
         f"namespace {namespace}" if namespace else "",
@@ -214,7 +217,7 @@ def build_repository(repository: Repository, options: Options) -> BuiltRepositor
     may_matter = {placement: tuple(_shareable(content)) for placement, content in built.items()}
     parts = []
     shown = tuple(_without_variants(clusters, built))
-    for cluster, heading in zip(shown, _headings(shown), strict=True):
+    for cluster, heading in zip(shown, *headings_of(shown), strict=True):
         own = tuple(built[placement] for placement in cluster.placements)
         others = tuple(_others(cluster, own, clusters, may_matter))
         parts.append(ClusterPart(cluster, own, shared, others, openshift, heading))

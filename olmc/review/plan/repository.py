@@ -14,7 +14,7 @@ from olmc.compiler.load.entries import Repository, with_entries_of
 from olmc.compiler.load.files import has_file, read_text, real_path, scan_workspace
 from olmc.compiler.load.kustomization import kustomization_in, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, EntryContent, build_repository, headings_of
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.output.messages import clean, json_text, seen_from
@@ -161,7 +161,7 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
     to an entry that may be in the same cluster, or to a file that is new to it and belongs to no entry; it is not new
     there. Without a name a cluster is the folder of an entry, and any other entry may be in it.
     """
-    old, new = _parts(before), _parts(now)
+    old, new = _parts(before, now)
     own_old, own_new = ({name: _own(part) for name, part in side.items()} for side in (old, new))
     lost = _missing(own_old, own_new)
     gained = _missing(own_new, own_old)
@@ -340,9 +340,14 @@ def _application(content: EntryContent) -> tuple[str, ...]:
     return entry.path, *(applier.name for applier in entry.appliers)
 
 
-def _parts(built: BuiltRepository) -> dict[str, ClusterPart]:
-    """The clusters of a repository by name."""
-    return {name: part for part in built.parts for name in part.cluster.names or (part.cluster.title,)}
+def _parts(*sides: BuiltRepository) -> list[dict[str, ClusterPart]]:
+    """The clusters of each side of a repository by name, and those without one by a heading that both sides have."""
+    headings = headings_of(*([part.cluster for part in built.parts] for built in sides))
+    return [
+        {name: part for part, heading in zip(built.parts, of_side, strict=True)
+         for name in part.cluster.names or (heading,)}
+        for built, of_side in zip(sides, headings, strict=True)
+    ]  # fmt: skip
 
 
 def compare_files(
