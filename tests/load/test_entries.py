@@ -222,3 +222,32 @@ def test_flux_gives_namespaces_and_fills_in_variables(project: Path) -> None:
     assert asked["tides"][1] == "operatorhubio-catalog"
     assert [each.code for each in built.findings] == ["OLMC166"]
     assert "${TIDE_CHANNEL}" in built.findings[0].message
+
+
+@pytest.mark.parametrize("kind", ["Application", "ApplicationSet"])
+def test_the_one_folder_of_an_application_gets_its_namespace(kind: str, tmp_path: Path) -> None:
+    """Objects of OLM without a namespace are in the one that the destination names, and no failure."""
+    spec = "{destination: {namespace: harbour}, source: {repoURL: 'https://git.example.com/a.git', path: shop}}"
+    if kind == "ApplicationSet":
+        spec = f"{{generators: [{{clusters: {{}}}}], template: {{metadata: {{name: '{{{{name}}}}'}}, spec: {spec}}}}}"
+    files = {
+        "tool.yaml": f"apiVersion: argoproj.io/v1alpha1\nkind: {kind}\nmetadata: {{name: shop}}\nspec: {spec}\n",
+        "shop/group.yaml": GROUP.replace(", namespace: harbour", ""),
+    }
+    write(tmp_path, files)
+    found = repository_at(tmp_path)
+    assert found is not None
+    [part] = build_repository(found, Options()).parts
+    [group] = [manifest.object for content in part.contents for manifest in content.found.manifests]
+    assert group["metadata"] == {"name": "all", "namespace": "harbour"}
+    assert "OLMC413" not in olmc("check", str(tmp_path)).stdout
+
+
+def test_the_one_folder_of_an_application_is_a_workspace(tmp_path: Path) -> None:
+    """Nothing depends on what applies it if its objects name their namespaces, or if that names none."""
+    tool = APPLICATION.replace("overlays/prod", "shop")
+    named = tool.replace("spec:", "spec:\n  destination: {namespace: other}")
+    homeless = GROUP.replace(", namespace: harbour", "")
+    for name, application, group in (("a", named, GROUP), ("b", tool, homeless)):
+        write(tmp_path / name, {"tool.yaml": application, "shop/group.yaml": group})
+        assert repository_at(tmp_path / name) is None

@@ -54,7 +54,8 @@ from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP, Manifest, as_text
+from olmc.k8s.objects import OLM_GROUP, OLM_V1_GROUP, POLICY_GROUP, Manifest, as_text, gvk_of, mapping, namespace_of
+from olmc.k8s.yaml import read
 
 if TYPE_CHECKING:
     from olmc.compiler.load.helm import Rendering
@@ -292,13 +293,15 @@ def read_repository(root: Path, folder: Folder) -> Repository:
     """Return what is at `root`, whose tree is `folder`, with the entries of which one has to be chosen.
 
     A workspace has none: it may have charts beside its objects that are installed from elsewhere. Folders of plain
-    manifests are several workspaces once several of them are applied, each by itself.
+    manifests are several workspaces once several of them are applied, each by itself. A single one is an entry if its
+    objects of OLM have the namespace from what applies it.
     """
     is_built = has_kustomizations(root, folder)
     has_charts = any(True for _ in charts_of_operators(root, folder))
     if not (is_built or has_charts or any(True for _ in cluster_groups(root, folder))):
         plain = as_repository(root, folder)
-        return plain if len({entry.path for entry in plain.entries}) > 1 else plain._replace(entries=())
+        is_several = len({entry.path for entry in plain.entries}) > 1
+        return plain if is_several or _gets_namespaces(root, plain) else plain._replace(entries=())
     applied = appliers_in(root, folder)
     found = Repository(root, folder, find_entries(root, folder, applied), applied)
     if any(entry.appliers or not entry.is_chart for entry in found.entries):
@@ -309,6 +312,23 @@ def read_repository(root: Path, folder: Folder) -> Repository:
         return found._replace(entries=tuple(map(RepositoryEntry, loose)))
     outside = (path for path in outside_of_charts(folder) if not _is_aside(posixpath.dirname(path)))
     return found._replace(entries=()) if any(_is_whole_olm(root, path) for path in outside) else found
+
+
+def _gets_namespaces(root: Path, repository: Repository) -> bool:
+    """Whether objects of OLM in an entry have no namespace, and what applies the entry names one."""
+    folders = {below.path: below for below in _folders(repository.folder)}
+    for entry in repository.entries:
+        if any(applier.destination.namespace for applier in entry.appliers):
+            files = as_read(folders[entry.path], entry.appliers).walk()
+            if any(_has_homeless(root, path) for path in files if _is_olm(root, path)):
+                return True
+    return False
+
+
+def _has_homeless(root: Path, path: str) -> bool:
+    documents = read(path, read_text(root, path, Report()) or "", Report())
+    objects = (mapping(document.value) for document in documents)
+    return any(gvk_of(obj).group == OLM_GROUP and not namespace_of(obj) for obj in objects)
 
 
 def _is_aside(folder: str) -> bool:
