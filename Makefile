@@ -32,7 +32,7 @@ venv: $(INSTALLED_DEV)  ## create .venv with olmc and the development tools
 
 demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks something, why, and pages to open
 	@set -e; show() { printf '\n$$ olmc %s\n' "$$*"; }; mkdir -p build; cd fixtures; \
-	show status port; ../$(OLMC) status port; \
+	show status port; ../$(OLMC) status port || true; \
 	show plan review-upgrade/after --from review-upgrade/before; \
 	{ ../$(OLMC) plan review-upgrade/after --from review-upgrade/before || true; } | sed '/^ *$$/d; /(folded/d' | head -12; \
 	show why gauge port; { ../$(OLMC) why gauge port || true; } | head -5; \
