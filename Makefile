@@ -10,6 +10,8 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 # A worker a core; one that has nothing left to do takes over what another has before it.
 PARALLEL := -n auto --dist worksteal
+# One more where tests wait for servers, browsers and other processes.
+WAITING := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 ALL_EXAMPLES := --hypothesis-profile=all
 
 # Tests start olmc hundreds of times; without compiled modules each start takes five times as long.
@@ -47,7 +49,7 @@ test-all: $(INSTALLED_DEV)  ## run all tests, property tests with all of their e
 
 # After make test, for .ci/run: property tests run once more, since a share of their examples was drawn.
 test-rest: $(INSTALLED_DEV)  ## run what test-all has and test has not
-	@$(BIN)/pytest $(PARALLEL) $(ALL_EXAMPLES) -m 'not fast or hypothesis'
+	@$(BIN)/pytest $(WAITING) $(ALL_EXAMPLES) -m 'not fast or hypothesis'
 
 fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a part of a long run by atheris if there is a wheel of it
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
