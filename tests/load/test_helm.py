@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from scenarios import write
 from olmc.compiler.load import helm
 from olmc.compiler.load.charts import read_chart, stage
 from olmc.compiler.load.entries import RepositoryEntry, entries_at
+from olmc.compiler.load.kustomize import run
 from olmc.compiler.load.locked_down import merged
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
@@ -415,6 +417,18 @@ def test_a_program_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(helm, "SECONDS", 1)
     _, messages = loaded(tmp_path / "charts/kettle")
     assert "it took more than 1 seconds" in messages["OLMC185"]
+
+
+def test_a_program_that_is_stopped_took_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the thread that has stopped it still runs, as on a busy machine."""
+
+    class LingeringTimer(threading.Timer):
+        def run(self) -> None:
+            super().run()
+            threading.Event().wait(0.3)
+
+    monkeypatch.setattr(threading, "Timer", LingeringTimer)
+    assert run(["/bin/sleep", "60"], seconds=0.1, most=10).problem == "it took more than 0.1 seconds"
 
 
 def test_values_lie_over_each_other_as_helm_has_it() -> None:

@@ -77,7 +77,13 @@ def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -
             )
         except OSError as error:
             return Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
-        timer = threading.Timer(seconds, process.kill)
+        is_late = threading.Event()
+
+        def stop() -> None:
+            is_late.set()
+            process.kill()
+
+        timer = threading.Timer(seconds, stop)
         timer.daemon = True
         timer.start()
         with process:
@@ -85,9 +91,8 @@ def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -
             data = process.stdout.read(most + 1)
             if len(data) > most:
                 process.kill()
-        ended = timer.is_alive()
         timer.cancel()
-        if not ended:
+        if is_late.is_set():
             return Output("", f"it took more than {seconds} seconds")
         if len(data) > most:
             return Output("", f"it gives more than {most:,} bytes")
