@@ -51,9 +51,16 @@ def test_a_line_that_misses_says_why(benchmark: Callable[[str], ModuleType]) -> 
 
 def test_a_peer_is_compared_with_olmc(benchmark: Callable[[str], ModuleType]) -> None:
     table = benchmark("table")
-    work, cost = table.Work("peer", ["peer"], share=0.75), table.Cost(0.2, 50, 0.0, 0.01)
-    lines = [table.line_of(work, cost, lambda _: "", olmc).split(" | ")[-2:] for olmc in (15.0, 16.0)]
-    assert lines == [["olmc ≤ 0.75 of it", "ok: 0.75 of it |"], ["olmc ≤ 0.75 of it", "misses it: 0.80 of it |"]]
+    cost = table.Cost(0.2, 50, 0.0, 0.01)
+
+    def line(share: float, olmc: float) -> list[str]:
+        work = table.Work("peer", ["peer"], share=share)
+        cells: list[str] = table.line_of(work, cost, lambda _: "", olmc).strip("| ").split(" | ")
+        return cells[5:]
+
+    assert line(0.75, 15.0) == ["olmc ≤ 0.75 of it", "ok, olmc takes 0.75 of it"]
+    assert line(0.75, 16.0) == ["olmc ≤ 0.75 of it", "misses it, olmc takes 0.80 of it"]
+    assert line(float("inf"), 16.0) == ["", "olmc takes 0.80 of it"]
 
 
 @pytest.mark.process
