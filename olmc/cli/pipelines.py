@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -218,7 +219,7 @@ def _write_files(
     with writing(folder):
         found = states(folder, files)
     in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
-    listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
+    listed = _listed(folder, found)
     if in_the_way and not scaffold.force:
         say(listed, nl=False, out=True)
         say(f"error: nothing is written, for there is something else already: {', '.join(in_the_way)}")
@@ -234,8 +235,12 @@ def _write_files(
         raise SystemExit(DONE)
     with writing(folder):
         write(folder, files)
-    listed = listed.replace(f"{State.DIFFERENT:<9}", f"{State.REPLACED:<9}")
-    say(f"{listed}\nNext:\n{next_step}", out=True)
+    done = {file: State.REPLACED if state is State.DIFFERENT else state for file, state in found.items()}
+    say(f"{_listed(folder, done)}\nNext:\n{next_step}", out=True)
+
+
+def _listed(folder: Path, files: Mapping[str, State]) -> str:
+    return "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in files.items())
 
 
 init = group(
