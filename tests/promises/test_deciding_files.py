@@ -915,6 +915,97 @@ def test_replaced_objects_of_git_do_not_count(attack: object, repository: Path) 
     assert (done.exit_code, done.stderr) == (0, ""), done.stdout
 
 
+CHECKED_OUT_OTHERWISE = {
+    "a byte order mark": b"\xef\xbb\xbfbase.yaml ident\n",
+    "no encoding": b"# \x85\n*.yaml ident\n",
+    "a comment with a line separator": "*.yaml ident\n# \u2028*.yaml -ident\n".encode(),
+    "a comment with a carriage return": b"*.yaml ident\n# x\r*.yaml -ident\n",
+    "a line that git leaves out": b"*.yaml ident\n*.yaml -ident" + b" x" * 1100 + b"\n",
+}
+
+
+@pytest.mark.parametrize("content", CHECKED_OUT_OTHERWISE.values(), ids=CHECKED_OUT_OTHERWISE)
+def test_attributes_are_read_as_git_reads_them(content: bytes, repository: Path) -> None:
+    (repository / ".gitattributes").write_bytes(content)
+    assert git(repository, "check-attr", "ident", "clusters/prod/base.yaml").endswith(": set")
+    assert any("ident" in line for line in risks("git:main", "clusters/prod"))
+
+
+def test_a_line_separator_begins_no_line_of_attributes(repository: Path) -> None:
+    (repository / ".gitattributes").write_text("# \u2028*.yaml ident\n")
+    assert git(repository, "check-attr", "ident", "clusters/prod/base.yaml").endswith(": unspecified")
+    assert risks("git:main", "clusters/prod") == []
+
+
+@pytest.mark.parametrize("name", ["origin/main", "release", "1a2b", "origin"])
+def test_a_tag_does_not_take_the_place_of_a_branch(name: str, repository: Path) -> None:
+    """Whoever may push a tag would choose the base of the review: git prefers tags, and a fetch brings all of them."""
+    is_remote = name.startswith("origin")
+    branch = f"refs/{'remotes' if is_remote else 'heads'}/{name}{'/HEAD' if name == 'origin' else ''}"
+    git(repository, "update-ref", branch, "HEAD")
+    git(repository, "tag", name)
+    assert olmc("diff", f"git:{name}", "clusters/prod").exit_code == 0  # the same commit
+    write(repository, {"clusters/prod/evil.yaml": BINDING})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "second")
+    git(repository, "tag", "-f", "-a", "-m", "x", name)
+    commands = [
+        ("diff", f"git:{name}", "clusters/prod"),
+        ("diff", f"git:{name}~0..HEAD:clusters/prod"),
+        ("plan", "clusters/prod", "--from", f"git:{name}"),
+        ("check", "clusters/prod", "--since", name),
+        ("fleet", "plan", "clusters/*", "--from", f"git:{name}", "--no-cache", "--jobs", "1"),
+    ]
+    for command in commands:
+        result = olmc(*command)
+        assert result.exit_code == 3, (command, result.stdout, result.stderr)
+        assert "stands for different commits" in result.stderr
+        assert f"such as {branch}." in result.stderr
+    assert any("critical: everything" in line for line in risks(f"git:{branch}", "clusters/prod"))
+
+
+def test_a_branch_does_not_take_the_place_of_a_commit(repository: Path) -> None:
+    first = git(repository, "rev-parse", "HEAD")
+    write(repository, {"clusters/prod/evil.yaml": BINDING})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "second")
+    assert any("critical: everything" in line for line in risks(f"git:{first[:9]}", "clusters/prod"))
+    git(repository, "branch", first[:9], "HEAD")
+    result = olmc("diff", f"git:{first[:9]}", "clusters/prod")
+    assert (result.exit_code, "stands for different commits" in result.stderr) == (3, True)
+    assert any("critical: everything" in line for line in risks(f"git:{first}", "clusters/prod"))
+
+
+@pytest.mark.parametrize("path", ["clusters/prod", "alias/prod", "round/prod"])
+def test_a_path_of_a_revision_leads_through_links(path: str, repository: Path) -> None:
+    """As tools find the folder in a checkout: one that becomes a link hides no change."""
+    (repository / "round").symlink_to("alias")
+    (repository / "alias").symlink_to("clusters")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "links")
+    git(repository, "mv", "clusters/prod", "elsewhere")
+    (repository / "clusters").mkdir(exist_ok=True)
+    (repository / "clusters/prod").symlink_to("../elsewhere")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "moved")
+    assert risks(f"git:HEAD~1:{path}", f"git:HEAD:{path}") == []
+    write(repository, {"elsewhere/evil.yaml": BINDING})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "evil")
+    for base in ("HEAD~1", "HEAD~2"):
+        assert any("critical: everything" in line for line in risks(f"git:{base}:{path}", f"git:HEAD:{path}"))
+
+
+@pytest.mark.parametrize("target", ["loop", "../../..", "/etc"])
+def test_a_path_that_leads_out_of_a_revision_is_an_error(target: str, repository: Path) -> None:
+    (repository / "clusters/loop").symlink_to(target)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "links")
+    result = olmc("diff", "git:HEAD:clusters/loop", "clusters/prod")
+    assert result.exit_code == 3, result.stdout
+    assert "OLMC482" in result.stderr
+
+
 def test_the_page_has_the_table(project: Path) -> None:
     page = (project / "docs/diff-reference.md").read_text(encoding="utf-8")
     for row in DECIDING_FILES:

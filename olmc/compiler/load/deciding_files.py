@@ -8,6 +8,7 @@ other bytes.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from types import MappingProxyType
 
 from olmc.compiler.load.build_files import BuildFile, BuildTree, build_files, build_tree
 from olmc.compiler.load.bundles import PROJECT_FILE
-from olmc.compiler.load.files import ScannedFolder, fits_parts, read_text, real_path
+from olmc.compiler.load.files import ScannedFolder, fits_parts, read_bytes, read_text, real_path
 from olmc.compiler.load.gitops_files import (
     RepositoryFiles,
     ToolObject,
@@ -32,7 +33,7 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, digest_at, objects_of
 from olmc.compiler.model.workspace import Inputs
 from olmc.k8s.diagnostics import Report
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DEPTH
 
 ATTRIBUTES_FILE = ".gitattributes"
@@ -40,6 +41,9 @@ SUBMODULE_MARK = ".gitlink"
 """A file in the folder of a submodule, with the name of its commit: olmc writes it where it writes a revision."""
 
 _MACRO = "[attr]"
+_BLANK = " \t\r"
+_BETWEEN = regex(r"[ \t\r]")
+_LONGEST_LINE = 2_048
 _BINARY = "binary"
 _RELEVANT = ("working-tree-encoding", "filter", "ident", "eol", "text", "crlf", "export-ignore", "export-subst")
 _MOST, _WITH_FOLDERS = 1_000_000, 5
@@ -107,8 +111,8 @@ def _macros(texts: Mapping[str, str]) -> dict[str, tuple[tuple[str, _Value], ...
     """The macros by name: git takes them from the file at the top alone."""
     found: dict[str, tuple[tuple[str, _Value], ...]] = {_BINARY: (("text", False),)}
     top = min(texts, key=_depth, default="")
-    for line in texts.get(top, "").splitlines():
-        name, *words = line.split() or [""]
+    for line in _lines_as_git(texts.get(top, "")):
+        name, *words = _words(line) or [""]
         if name.startswith(_MACRO):
             found[name.removeprefix(_MACRO)] = tuple(_own_attributes(words, found))
     return found
@@ -116,8 +120,8 @@ def _macros(texts: Mapping[str, str]) -> dict[str, tuple[tuple[str, _Value], ...
 
 def _lines(path: str, text: str, macros: Mapping[str, tuple[tuple[str, _Value], ...]]) -> Iterator[_AttributeLine]:
     folder = path.rpartition("/")[0]
-    for line in text.splitlines():
-        pattern, words = _parted(line.strip(" \t\r"))
+    for line in _lines_as_git(text):
+        pattern, words = _parted(line.strip(_BLANK))
         if not pattern or pattern.startswith(("#", "!", _MACRO)):
             continue
         attributes = tuple(_own_attributes(words, macros))
@@ -128,10 +132,20 @@ def _lines(path: str, text: str, macros: Mapping[str, tuple[tuple[str, _Value], 
             yield _AttributeLine(folder, parts, name, "/" not in inner, inner != pattern, attributes, path)
 
 
+def _lines_as_git(text: str) -> list[str]:
+    """The lines of an attributes file: a byte order mark before them means nothing, and git leaves out long ones."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    return [line for line in lines if len(line.encode("utf-8", "surrogateescape")) < _LONGEST_LINE]
+
+
+def _words(line: str) -> list[str]:
+    return [word for word in _BETWEEN.split(line) if word]
+
+
 def _parted(line: str) -> tuple[str, list[str]]:
     """The pattern of a line, which may be in quotes, and its other words."""
     if not line.startswith('"'):
-        pattern, *words = line.split() or [""]
+        pattern, *words = _words(line) or [""]
         return pattern, words
     chars, at = [], 1
     while at < len(line) and line[at] != '"':
@@ -143,7 +157,7 @@ def _parted(line: str) -> tuple[str, list[str]]:
         else:
             chars.append(line[at])
             at += 1
-    return "".join(chars), line[at + 1 :].split()
+    return "".join(chars), _words(line[at + 1 :])
 
 
 def _own_attributes(
@@ -520,16 +534,21 @@ def _is_of_chart(path: str) -> bool:
     return parts[:1] in ([TEMPLATES_FOLDER], ["crds"]) if parts else name in _OF_CHART
 
 
+def _attributes_in(root: Path, path: str) -> str:
+    """The text of an attributes file, which to git has no encoding."""
+    return os.fsdecode(read_bytes(root, path, Report()) or b"")
+
+
 def _attributes(tree: BuildTree, home: Path | None, place: str, counting: Collection[str]) -> dict[Decider, str]:
     """The files that git checks out with another content than the repository has, of manifests and those `counting`."""
     start = f"{place}/" if place else ""
-    texts = {start + path: read_text(tree.root, path, Report()) or "" for path in tree.files
+    texts = {start + path: _attributes_in(tree.root, path) for path in tree.files
              if path.rpartition("/")[2] == ATTRIBUTES_FILE}  # fmt: skip
     for number in range(place.count("/") + 1 if home is not None and place else 0):
         above = "/".join(place.split("/")[:number])
         path = f"{above}/{ATTRIBUTES_FILE}" if above else ATTRIBUTES_FILE
         if home is not None and (home / path).is_file():
-            texts[path] = read_text(home, path, Report()) or ""
+            texts[path] = _attributes_in(home, path)
     if not texts:
         return {}
     files = (path for path in tree.files if path.endswith(SUFFIXES) or path in counting)

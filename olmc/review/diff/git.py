@@ -145,6 +145,14 @@ class MissingObjectError(GitError):
     """The clone does not have an object of git, as a partial clone has not all of them."""
 
 
+class AmbiguousRefError(GitError):
+    """A name stands for several commits of the clone; `way_out` names one of them in full."""
+
+    def __init__(self, problem: str, way_out: str) -> None:
+        super().__init__(problem)
+        self.way_out = way_out
+
+
 _REFETCH = (
     "The clone lacks an object, as a partial clone does: fetch all with `git fetch --refetch --no-filter` (git 2.36 or "
     "later)."
@@ -155,6 +163,8 @@ def unread_side(side: str, error: GitError | OSError) -> Diagnostic:
     """That git can't answer, with the way out."""
     problem = error.strerror if isinstance(error, OSError) else error.args[0]
     finding = rules.NO_GIT.finding(None, side=side, problem=problem)
+    if isinstance(error, AmbiguousRefError):
+        return finding._replace(hint=error.way_out)
     return finding._replace(hint=_REFETCH) if isinstance(error, MissingObjectError) else finding
 
 
@@ -274,14 +284,17 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         ref = revision.ref or "revision without a name"
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
         return None
-    commit = _object_name(f"{revision.ref}^{{tree}}")
+    commit = _tree_of(revision.ref)
     if commit is None and revision.ref == _HEAD:  # nothing is committed yet
         (target / _TOP).mkdir()
         return target / _TOP
     if commit is None:
         report.add(rules.UNKNOWN_REF.finding(None, ref=revision.ref, hint=_hint(revision.ref)))
         return None
-    obj = _object_name(f"{revision.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
+    obj: str | None = commit
+    if path not in ("", ".", "/"):
+        path = _without_links(commit, path.rstrip("/"))
+        obj = _object_name(f"{commit}:{path}") if path else commit
     name = path.rstrip("/").rpartition("/")[2] or "repository"
     place = target / (name if _is_plain(name) else "folder")
     if obj is None:
@@ -320,6 +333,28 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
             return None
         _write([entry for entry in entries if entry.path in of_bundles], place, revision, report)
     return place
+
+
+def _without_links(commit: str, path: str) -> str:
+    """Give a path of a tree without the links on it, as a tool finds the folder in a checkout; raises GitError for
+    links that lead out of the repository, or round."""
+    for _ in range(_MOST_LINKS):
+        parts = path.split("/")
+        above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
+        listing = _git("ls-tree", "-z", "--full-tree", commit, "--", *above)
+        entries = map(_entry_of, filter(None, listing.split(b"\0")))
+        link = next((entry for entry in entries if entry.mode == _LINK), None)
+        if link is None:
+            return path
+        target = os.fsdecode(next(content for _, content in _contents([link])))
+        below = path.removeprefix(link.path).strip("/")
+        there = posixpath.normpath(posixpath.join(posixpath.dirname(link.path), target, below))
+        if there.startswith(("/", "..")):
+            raise GitError(f"{link.path} is a link that leads out of the repository")
+        if there == ".":
+            return ""
+        path = there
+    raise GitError(f"the links at {path} lead to each other")
 
 
 def _nearest_path(commit: str, path: str) -> str:
@@ -708,6 +743,41 @@ def _new_path(target: Path, path: str) -> Path:
     return place
 
 
+def _tree_of(ref: str) -> str | None:
+    """The name of the tree that a revision means, None if git knows none; raises AmbiguousRefError.
+
+    A clone has the tags and branches of everybody who may push, and git prefers a tag to a branch of the same name.
+    """
+    name = _ANCESTOR.split(ref, maxsplit=1)[0]
+    if name and name != _HEAD and not name.startswith("refs/"):
+        known = _commits_named(name)
+        if len(set(known.values())) > 1:
+            meant = " and ".join(sorted(known))
+            # Whoever may push a tag may not be one of those who may change the branch.
+            branch = min(known, key=lambda ref: (not ref.startswith(_BRANCHES), ref.startswith(_TAGS), ref))
+            raise AmbiguousRefError(
+                f"{name} stands for different commits, {meant}", f"Name one of them in full, such as {branch}."
+            )
+    return _object_name(f"{ref}^{{tree}}")
+
+
+_TAGS, _BRANCHES = "refs/tags/", ("refs/heads/", "refs/remotes/")
+_REFS = ("refs/", _TAGS, *_BRANCHES)
+_SHORT = regex(r"[0-9a-f]{4,63}")
+
+
+def _commits_named(name: str) -> dict[str, str]:
+    """The commits that a name may stand for, by the refs or the beginnings of names of commits that it is."""
+    wanted = {f"{start}{name}" for start in _REFS} | {f"refs/remotes/{name}/HEAD"}
+    listing = _git("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *sorted(wanted))
+    lines = [os.fsdecode(line).split(" ") for line in listing.splitlines()]
+    found = {ref: peeled or own for ref, own, peeled in lines if ref in wanted}
+    if found and _SHORT.fullmatch(name):
+        begun = _git("rev-parse", f"--disambiguate={name}").decode("ascii").split()
+        found |= {each: each for each in begun if each != name and _object_name(f"{each}^{{commit}}") == each}
+    return found
+
+
 def _object_name(text: str) -> str | None:
     """The name of the object that a text means to git, None if it means nothing."""
     try:
@@ -796,7 +866,7 @@ class RevisionFile(NamedTuple):
 def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
     """All files and links of a revision by their path, asked of git once; None, with the reason in `report`, for one
     that there is not. Raises GitError."""
-    commit = None if ref.startswith("-") or not ref else _object_name(f"{ref}^{{tree}}")
+    commit = None if ref.startswith("-") or not ref else _tree_of(ref)
     if commit is None and ref == _HEAD:  # nothing is committed yet
         return {}
     if commit is None:
