@@ -36,6 +36,48 @@ def test_what_olm_leaves_out_of_a_group_is_no_change(project: Path, tmp_path: Pa
     assert plan["applied"] == []
 
 
+ROLES = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: kettle-sum}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {kettle/to-sum: "true"}}]}
+rules: []
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: kettle-part, labels: {kettle/to-sum: "true"}}
+rules: [{apiGroups: [""], resources: [pods], verbs: [VERB]}]
+"""
+
+
+def test_rules_that_kubernetes_fills_into_a_role_are_no_change(project: Path, tmp_path: Path) -> None:
+    """An apply leaves the rules of a ClusterRole with an aggregationRule to the controller of Kubernetes."""
+    folders = [tmp_path / verb for verb in ("get", "list")]
+    for folder in folders:
+        shutil.copytree(project / "fixtures/own-namespace", folder)
+        (folder / "roles.yaml").write_text(ROLES.replace("VERB", folder.name), encoding="utf-8")
+    result = CliRunner().invoke(main, ["plan", str(folders[1]), "--from", str(folders[0]), "-o", "json"])
+    applied = json.loads(result.stdout)["applied"]
+    assert [change["object"]["name"] for change in applied] == ["kettle-part"]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_the_apis_that_olm_writes_into_a_group_are_no_change(project: Path, tmp_path: Path, static: bool) -> None:
+    """R-OG-13: OLM replaces the annotation of a group that is not static, whatever a manifest has in it."""
+    folders = [tmp_path / kind for kind in ("Kettle", "Tide")]
+    for folder in folders:
+        shutil.copytree(project / "fixtures/own-namespace", folder)
+        spec = f"spec: {{targetNamespaces: [tools], staticProvidedAPIs: {str(static).lower()}}}"
+        annotation = f"annotations: {{olm.providedAPIs: {folder.name}.v1.example.com}}"
+        text = f"{{name: tools, namespace: tools, {annotation}}}\n{spec}\n---\n"
+        namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: tools}\n"
+        group = f"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {text}"
+        (folder / "tools.yaml").write_text(group + namespace, encoding="utf-8")
+    result = CliRunner().invoke(main, ["plan", str(folders[1]), "--from", str(folders[0]), "-o", "json"])
+    names = [change["object"]["name"] for change in json.loads(result.stdout)["applied"]]
+    assert names == (["tools"] if static else [])
+
+
 SUBSCRIPTION = "kind: Subscription\n"
 
 

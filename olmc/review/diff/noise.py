@@ -168,7 +168,7 @@ _PREFIXES = (
     "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-", "operators.coreos.com/",
 )  # fmt: skip
 _SELECTED = frozenset(("Namespace", "Pod"))
-_PROVIDED = "olm.providedAPIs"
+PROVIDED_APIS = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
 _CSV_REPORTED_ELSEWHERE = frozenset(
@@ -229,7 +229,7 @@ def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
         # Unless the list is static OLM derives it from its members.
         if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
             annotations = kept["metadata"]["annotations"]
-            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
+            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != PROVIDED_APIS} or None
     elif obj.get("kind") == "Subscription" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
         kept["spec"] = _spec_without(obj, SUBSCRIBED)
     return kept

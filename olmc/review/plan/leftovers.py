@@ -71,6 +71,7 @@ from olmc.review.diagnose.engine import CURE, is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
+from olmc.review.diff.noise import PROVIDED_APIS
 from olmc.review.explain.provenance import plan_of
 from olmc.review.plan.outcomes import (
     FAILED_BEFORE,
@@ -220,13 +221,18 @@ def counted(keys: Iterable[ObjectKey]) -> str:
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:
     """An object without what an apply writes about itself, and without the labels by which OLM knows the objects of an
-    operator. What OLM's types add to a CSV, and leave out of an OperatorGroup, is no change (R-OG-13)."""
+    operator. What OLM's types add to a CSV, and leave out of an OperatorGroup, is no change, nor is what OLM and
+    Kubernetes write themselves: the APIs of a group (R-OG-13), and the rules of a role with an aggregationRule."""
     if obj["kind"] == CSV_KIND:
         obj = as_stored(obj)
     elif obj["kind"] == "OperatorGroup":
         obj = {**obj, "spec": written_spec(spec_of(obj))}
+    elif obj["kind"] == "ClusterRole" and mapping(obj.get("aggregationRule")).get("clusterRoleSelectors"):
+        obj = {**obj, "rules": []}
     metadata = dict(obj["metadata"])
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
+    annotations = {k: v for k, v in (metadata.pop("annotations", None) or {}).items() if k not in _NOISE}
+    if obj["kind"] == "OperatorGroup" and not spec_of(obj).get("staticProvidedAPIs"):
+        annotations.pop(PROVIDED_APIS, None)
     metadata |= {"annotations": annotations} if annotations else {}
     labels = metadata.pop("labels", None) or {}
     kept = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
