@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from commands import BROKEN, git, olmc
 from cpu_time import measure
 from jsonschema import Draft202012Validator
+from scenarios import write
 
 from olmc.cli.main import main
 from olmc.k8s.diagnostics import Report
@@ -51,6 +52,44 @@ def test_workspaces_that_differ() -> None:
     result = olmc("diff", BEFORE, AFTER)
     assert (result.exit_code, result.stderr) == (0, "")
     assert "(16 changes, 4 breaking, 3 risks; " in result.stdout.splitlines()[1]
+
+
+CHART = {
+    "Chart.yaml": "apiVersion: v2\nname: kettle\nversion: 1.0.0\n",
+    "values.yaml": "name: kettle\n",
+    "templates/extension.yaml": """\
+{{- if .Values.name }}
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata: {name: kettle}
+spec:
+  namespace: tools
+  serviceAccount: {name: kettle}
+  source: {sourceType: Catalog, catalog: {packageName: kettle}}
+{{- end }}
+""",
+}
+
+
+def test_a_repository_with_a_chart_is_no_rendering(tmp_path: Path) -> None:
+    """Templates of a chart are no objects, so their syntax is no mistake of the repository."""
+    for side in "ab":
+        write(tmp_path / side, {f"charts/kettle/{path}": text for path, text in CHART.items()})
+    result = olmc("diff", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert "OLMC100" not in result.output
+    assert "1 of its folders can be applied alone [OLMC195]\n" in result.output
+
+
+def test_the_mark_of_a_linked_work_tree_is_no_file_of_a_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, linked = tmp_path / "repository", tmp_path / "linked"
+    write(root, CHART)
+    git("init", "--quiet", "--initial-branch=main", cwd=root)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "chart", cwd=root)
+    git("worktree", "add", "--quiet", "--detach", str(linked), cwd=root)
+    monkeypatch.chdir(linked)
+    result = olmc("diff", "git:HEAD", ".")
+    assert "no change" in result.stdout, result.output
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])

@@ -445,9 +445,9 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
             is_whole = False
             break
         is_folder = _is_folder(entry)
-        if (how.spec is not None and how.spec(f"{below}/" if is_folder else below)) or (
-            is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden)
-        ):
+        # In a linked work tree and in a submodule .git is a file.
+        is_hidden = entry.name == _GIT or (is_folder and entry.name.startswith(".") and not how.hidden)
+        if is_hidden or (how.spec is not None and how.spec(f"{below}/" if is_folder else below)):
             is_whole = False
             continue
         is_link = entry.is_symlink()

@@ -129,11 +129,6 @@ def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
     return tuple(sorted(kinds)) if is_about_olm else None
 
 
-def is_chart_of_operators(root: Path, folder: Folder) -> bool:
-    """Whether a folder is a chart whose templates speak of OLM."""
-    return is_chart(folder) and kinds_in_templates(root, folder) is not None
-
-
 def without_helm(chart: Folder) -> Folder:
     """What there is in the folder of a chart beside the chart."""
     files = tuple(name for name in chart.files if name != CHART_FILE)

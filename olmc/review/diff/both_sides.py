@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from olmc.compiler.api import load
 from olmc.compiler.load.bundles import CATALOGS_FOLDER
+from olmc.compiler.load.charts import charts_of_operators
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.files import (
@@ -35,7 +36,7 @@ from olmc.compiler.load.files import (
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.workspace import is_empty
-from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, left_out_at
+from olmc.compiler.load.workspace_files import left_out, left_out_at
 from olmc.compiler.model.cluster import APPROVAL
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
@@ -110,8 +111,8 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     """The texts of a rendering by path: a file, or a folder whose objects are compared as they are.
 
     None for a workspace, which is to be compiled: a folder with a bundle, a catalog or olmc.yaml, one that a
-    kustomization builds, and one with objects of OLM of which none has a status. What olmc wrote is a rendering, as is
-    all else. Problems go to `report`.
+    kustomization builds, one with a chart of operators, and one with objects of OLM of which none has a status. What
+    olmc wrote is a rendering, as is all else. Problems go to `report`.
     """
     if not path.is_dir():
         return _file(path, report)
@@ -122,7 +123,8 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     texts = _texts(path, folder, problems)
     # Objects of OLM of which none has a status are input, unless olmc itself says that it wrote them.
     if not any(text.startswith(GENERATED) for text in texts.values()):
-        if kustomization_in(path, folder) is not None or is_chart_of_operators(path, folder):
+        has_chart = any(True for _ in charts_of_operators(path, folder))
+        if kustomization_in(path, folder) is not None or has_chart:
             return None
         of_olm = [text for text in texts.values() if _OLM_INPUT.search(text)]
         if any(map(_CATALOG.search, texts.values())) or (of_olm and not any(map(_STATUS.search, of_olm))):

@@ -115,7 +115,7 @@ SEVERAL_ENTRIES = Rule(
     "OLMC195",
     Severity.ERROR,
     "A repository of which a part has to be chosen",
-    "this is no workspace but a repository with {kinds}: {count} of its folders can be applied by themselves",
+    "this is no workspace but a repository with {kinds}: {count} of its folders can be applied alone",
     "{hint}",
     "As one workspace, the bases and overlays of a repository would repeat the same Subscriptions, in a form that no "
     "tool applies. Each folder that a GitOps tool applies is a workspace.",
