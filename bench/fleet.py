@@ -176,7 +176,7 @@ def main() -> int:
     parser.add_argument("--operators", type=int, default=20)
     parser.add_argument("--named", type=int, default=25, help="of a hundred clusters, how many say their name")
     parser.add_argument("--odd", type=int, default=3, help="of a hundred clusters, how many have a patch of their own")
-    parser.add_argument("--generated", action="store_true", help="generated operators, whatever the corpus has")
+    parser.add_argument("--generated", action="store_true", help="generated operators, not those of the corpus")
     args = parser.parse_args()
     kind = write_fleet(
         args.folder, args.clusters, args.operators, named=args.named, odd=args.odd, generated=args.generated

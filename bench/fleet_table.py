@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--operators", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--generated", action="store_true", help="generated operators, whatever the corpus has")
+    parser.add_argument("--generated", action="store_true", help="generated operators, not those of the corpus")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root, cache = Path(folder, "repository"), Path(folder, "cache")

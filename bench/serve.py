@@ -215,7 +215,7 @@ def report(run: Run, args: argparse.Namespace, cpu: float, log: str) -> int:
     print(f"latency of a command: median {1000 * statistics.median(slow):.0f} ms, "
           f"99 % {1000 * slow[int(len(slow) * 0.99)]:.0f} ms, worst {1000 * slow[-1]:.0f} ms")  # fmt: skip
     print(f"changes of the file: {run.changes}; states of the server: {run.told}; "
-          f"told by each watch: {min(run.seen)} to {max(run.seen)}")  # fmt: skip
+          f"received by each watch: {min(run.seen)} to {max(run.seen)}")  # fmt: skip
     print(f"memory, fifth by fifth: {', '.join(f'{each / 1024:.1f}' for each in used)} MB; "
           f"{max(run.memory) / 1024:.1f} MB at most")  # fmt: skip
     checks: dict[str, Callable[[], bool]] = {

@@ -114,7 +114,7 @@ class PlanFault(Enum):
 
     UNMANAGED = "its namespace has no OperatorGroup that manages it (R-CAT-604)"
     NO_TOKEN = "OLM has no token for the ServiceAccount of the group"
-    FORBIDDEN = "the ServiceAccount of the group lacks rights, for which OLM tries again for ever (D23)"
+    FORBIDDEN = "the ServiceAccount of the group lacks rights, and OLM retries without end (D23)"
     UNSUPPORTED_KIND = "OLM does not install objects of the step's kind (R-CAT-705)"
 
 
@@ -234,7 +234,7 @@ class RuleTag(Enum):
     """What all findings of a rule have in common that something else than a reader has to know."""
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
-    FOR_AUTHORS = "only who writes the bundle can mend it"
+    FOR_AUTHORS = "only the author of the bundle can fix it"
     IN_STATUS = "the state of an operator shows it already"
     FOREIGN_FILE = "a file of another tool is left aside"
     OPERATORS_UNSEEN = "operators are named that are no part of what is compiled"
@@ -388,7 +388,7 @@ _DRAWN = " \t\r│├└─"
 class FoundBy(Enum):
     """Which command finds what a rule is about: `olmc check` knows by this which suppressions it can call unused."""
 
-    CHECK = "olmc check, whatever its options"
+    CHECK = "olmc check with any options"
     OPTIONAL_VALIDATORS = "olmc check with all optional validators"
     DESCOPED = "olmc check with --descoped"
     INSTALLS = "olmc check with Operators and Installs"

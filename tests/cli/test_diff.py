@@ -356,8 +356,8 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     git("commit", "--quiet", "--message", "links", cwd=repository)
     result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
     assert result.exit_code == 0
-    told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
-    assert result.stdout.splitlines()[3:] == ["Risks", f"  File/link.yaml: + {told}"]
+    shown = "left out, and applied by other tools: content that olmc does not read; behind a link that is not followed"
+    assert result.stdout.splitlines()[3:] == ["Risks", f"  File/link.yaml: + {shown}  [risk]"]
     assert "git:HEAD:clusters/tower/link.yaml:1:1: warning: link.yaml is a symbolic link" in result.stderr
 
 

@@ -272,7 +272,7 @@ def test_files_that_are_newly_ignored_and_can_not_be_compiled_are_left_out(sides
     write(sides / "new", {"chart/a.yaml": TEMPLATE, "chart/evil.yaml": EVIL, ".olmcignore": "chart/\n"})
     done = olmc("diff", "old", "new")
     assert done.exit_code == 1
-    assert "other tools: ClusterRoleBinding/evil and what can't be read; named by .olmcignore" in done.stdout
+    assert "other tools: ClusterRoleBinding/evil and unreadable content; named by .olmcignore" in done.stdout
     write(sides / "new", {"chart/a.yaml": TEMPLATE, ".olmcignore": ""})
     assert olmc("diff", "old", "new").exit_code == 3
 
@@ -374,7 +374,7 @@ def test_a_link_out_of_the_workspace_is_told(sides: Path) -> None:
     (sides / "new/evil.yaml").symlink_to("../evil.yaml")
     done = olmc("diff", "old", "new")
     assert done.exit_code == 1
-    assert "+ left out, and applied by other tools: what nobody has looked at; behind a link" in done.stdout
+    assert "+ left out, and applied by other tools: content that olmc does not read; behind a link" in done.stdout
 
 
 @pytest.mark.parametrize("text", ['"apiVersion": [\n# kind', "apiVersion: v1\nkind: {\n"])
@@ -382,18 +382,18 @@ def test_a_file_that_can_not_be_read_is_told(text: str, sides: Path) -> None:
     write(sides / "new", {".x/evil.yaml": text})
     done = olmc("diff", "old", "new")
     assert done.exit_code == 1
-    assert "+ left out, and applied by other tools: what can't be read; in a hidden folder  [risk]" in done.stdout
+    assert "+ left out, and applied by other tools: unreadable content; in a hidden folder  [risk]" in done.stdout
 
 
 def test_a_file_in_another_encoding_is_told(sides: Path) -> None:
     (sides / "new/.x").mkdir()
     (sides / "new/.x/evil.yaml").write_bytes(EVIL.encode("utf-16"))
-    assert "+ left out, and applied by other tools: what can't be read" in olmc("diff", "old", "new").stdout
+    assert "+ left out, and applied by other tools: unreadable content" in olmc("diff", "old", "new").stdout
 
 
 def test_a_pointer_of_git_lfs_is_told(sides: Path) -> None:
     write(sides / "new", {".x/evil.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"})
-    assert "+ left out, and applied by other tools: what is in Git LFS; in a" in olmc("diff", "old", "new").stdout
+    assert "+ left out, and applied by other tools: content in Git LFS; in a" in olmc("diff", "old", "new").stdout
 
 
 def test_a_csv_that_is_a_copy_by_its_status_is_told(sides: Path) -> None:
@@ -772,6 +772,6 @@ def test_the_mark_of_olmc_hides_no_kustomization_that_does_more(sides: Path) -> 
 def test_a_broken_file_among_the_manifests_of_a_bundle_is_told_as_such(sides: Path) -> None:
     write(sides / "new", {f"{BUNDLE}/manifests/evil.yaml": f"{EVIL}a: [\n"})
     done = olmc("status", "new")
-    told = "what can't be read; in the folder of a bundle, in a file that can't be read"
+    told = "unreadable content; in the folder of a bundle, in a file that can't be read"
     assert told in done.stdout + done.stderr
     assert "not among its manifests" not in done.stdout + done.stderr

@@ -164,7 +164,7 @@ def test_what_can_be_read_of_a_file_is_read() -> None:
     """A server gets what stands before a mistake, and nobody knows what the rest is."""
     objects, problem = objects_of(f"{namespace('a')}---\nkind: {{\napiVersion: v1\n")
     assert [each.identity for each in objects] == [ObjectKey("", "Namespace", "", "a")]
-    assert problem == "what can't be read"
+    assert problem == "unreadable content"
 
 
 def test_the_digest_is_of_what_is_written() -> None:

@@ -105,7 +105,7 @@ def test_a_broken_operator_needs_an_api_that_goes(workspace: Path) -> None:
     """R-REQ-1, of which no condition speaks (R-OCP-7)."""
     tide = row(planned(workspace), "tide")
     assert [finding["verdict"] for finding in tide["findings"]] == ["broken"]
-    assert "v1beta3 FlowSchema is gone from Kubernetes 1.32 on" in tide["findings"][0]["text"]
+    assert "v1beta3 FlowSchema is not served any more from Kubernetes 1.32 on" in tide["findings"][0]["text"]
     assert tide["step"]["csvs"] == ["tide.v1.1.0"]
 
 

@@ -104,9 +104,9 @@ class Unseen(StrEnum):
     """Why not all objects of a file are known, in words that stand for them."""
 
     NOTHING = ""
-    UNREADABLE = "what can't be read"
-    IN_LFS = "what is in Git LFS"
-    UNKNOWN = "what nobody has looked at"
+    UNREADABLE = "unreadable content"
+    IN_LFS = "content in Git LFS"
+    UNKNOWN = "content that olmc does not read"
     UNRENDERED = "what Helm makes of it"
 
 

@@ -86,8 +86,8 @@ CONFIG_EVERYWHERE = Rule(
     "Resources that every container gets",
     "spec.config.resources of Subscription {name} replaces the resources of every container of {csv}: {containers}",
     "Leave spec.config.resources out unless each container should get them; {total}.",
-    "OLM writes spec.config.resources into each container of each Deployment of the CSV, whatever the container had "
-    "(R-DEP-6).",
+    "OLM writes spec.config.resources into each container of each Deployment of the CSV. They "
+    "replace those of the container (R-DEP-6).",
 )
 SELECTOR_IGNORED = Rule(
     "OLMC812",
@@ -158,7 +158,7 @@ REMOVAL_HANGS = Rule(
     Severity.WARNING,
     "A removal that hangs",
     "{identity} has the finalizer {finalizer}, which only the operator {csv} removes, and that is removed at the same "
-    "time: {what} stays in Terminating for ever",
+    "time: {what} stays in Terminating",
     "Delete {identity} first, while {csv} runs. Wait until the deletion ends, then remove the operator.",
     "An object with a finalizer goes when its controller has removed the finalizer. A controller that is deleted in "
     "the same step does not do so.",

@@ -401,7 +401,7 @@ def _aggregated(pair: Pair, new: Sequence[KubernetesObject]) -> Iterator[DiffCha
             continue
         if any(level_of(rule, "") >= Level.MEDIUM for rule in decode_rules(role.get("rules"))):
             path = f'metadata.labels["{label}"]'
-            why = f"whoever has {text(target)} may do all that is in the role"
+            why = f"every subject of {text(target)} gains the rules of the role"
             yield risky_field_changed(pair.identity, path, was.get(label), now[label], (why,))
 
 

@@ -57,7 +57,7 @@ def operator_added(package: str, version: str) -> Judgement:
 @change_kind("OperatorRemoved", ChangeGroup.VERSIONS, REMOVED)
 def operator_removed(package: str, version: str) -> Judgement:
     """A package that only the old side has in this namespace."""
-    return BREAKING, ("operator ", shown(package), " ", shown(version), " is gone")
+    return BREAKING, ("operator ", shown(package), " ", shown(version), " is removed")
 
 
 @change_kind("OperatorUnknown", ChangeGroup.VERSIONS, CHANGED)

@@ -336,7 +336,7 @@ TERMS = (
           "that its operator owns or requires.", "Without a required CRD the CSV stays Pending: RequirementsNotMet.",
           "`olmc why crd/NAME` shows the bundle that brings it.", "OLMC302"),
     _term("conversion webhook|conversion webhooks|ConversionWebhook", "A webhook of an operator that converts objects "
-          "of a CRD between its versions.", "If it does not answer, nobody can read or write such objects.",
+          "of a CRD between its versions.", "If it does not answer, such objects can't be read or written.",
           "The CSV needs the install mode AllNamespaces alone: see `olmc explain InvalidWebhookDescription`."),
     _term("olm.package", "The property with the package and the version of a bundle. In a file-based catalog also the "
           "document that begins a package and names its default channel.",

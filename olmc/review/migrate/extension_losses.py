@@ -114,7 +114,7 @@ def _of_objects(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[M
             why = f"{key} is not installed any more"
             yield MoveReason("objects", "R-V1-GEN-7", why, "Apply it beside the ClusterExtension.", place)
         elif key not in was:
-            why = f"{key} is installed besides"
+            why = f"{key} is installed in addition"
             yield MoveReason("objects", "R-V1-GEN-7", why, "See that nothing else has an object of this name.", place)
         else:
             old, new = (_comparable(obj) for obj in (was[key], now[key]))
@@ -132,7 +132,7 @@ def _changed(key: ObjectKey, old: KubernetesObject, new: KubernetesObject, move:
         kind, rule = ("configuration", "R-V1-CFG-5") if configured else ("workloads", "R-V1-GEN-8")
         return MoveReason(kind, rule, why, hint, place)
     rule = "R-V1-GEN-6" if key.kind == CRD_KIND else "R-V1-GEN-11" if key.kind == "Service" else "R-V1-GEN-7"
-    return MoveReason("objects", rule, why, "Check that whoever uses it can do with the new values.", place)
+    return MoveReason("objects", rule, why, "Check that its users work with the new values.", place)
 
 
 def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[MoveReason]:
@@ -324,7 +324,7 @@ def copied_csvs(before: Iterable[Rendered], moves: Iterable[ExtensionMove]) -> d
 _KEPT_KINDS = frozenset({"CatalogSource", "Namespace", "OLMConfig"})
 _HEAD = """\
 # The steps by which operators that run move from OLM v0 to OLM v1. Take one after the other.
-# Nothing may put the Subscriptions back meanwhile: suspend whatever syncs this repository.
+# Suspend the tool that syncs this repository first, so that it does not create the Subscriptions again.
 set -eu
 """
 
@@ -404,7 +404,7 @@ def _operator(
         yield f"kubectl wait --for=delete {quote(f'deployment/{deployment.name}')} -n {namespace} --timeout=5m"
     label = f"{COMPONENT_PREFIX}{move.name}.{namespace}"
     if left.idle or left.taken:
-        yield "# 3. What OLM v0 leaves behind and nobody needs: without the label its Operator object stays away."
+        yield "# 3. Objects that OLM v0 leaves: without the label OLM does not create its Operator object again."
         yield from (f"kubectl label {_named(key)} {label}- olm.managed-" for key in left.taken)
         yield from (_delete(key) for key in left.idle)
     if left.taken:
@@ -422,13 +422,13 @@ def _conversion_warning(move: ExtensionMove) -> Iterator[str]:
     converted = [name for webhook in webhooks for name in webhook.converted_crds]
     if converted:
         names = clean(", ".join(sorted(converted)))
-        yield f"#    Nobody converts {names} until then: keep people and tools from writing any."
+        yield f"#    The API server can't convert {names} until then: keep people and tools from writing any."
 
 
 def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGates) -> Iterator[str]:
     """How what exists comes to belong to the ClusterExtension (R-V1-HELM-4, R-V1-COS-7)."""
     if gates.boxcutter_runtime:
-        yield "# 4. Its first ClusterObjectSet takes over what nobody controls; one of the controller's own would not."
+        yield "# 4. Its first ClusterObjectSet takes over objects without a controller; the controller's own would not."
         wanted = f'.items[] | select(.kind == "{SET_KIND}" and .metadata.name == "{move.name}-1")'
         change = '.spec.collisionProtection = "IfNoController" | del(.metadata.ownerReferences, .status)'
         yield f"olmc render --include {SET_KIND} -o json | jq '{wanted} | {change}' | kubectl apply -f -"

@@ -234,7 +234,7 @@ def _unbound(binding: Rendered, move: ExtensionMove) -> MoveReason:
     role = _role_of(binding)
     why = (
         f"{binding.identity} names {role.kind} {role.name}, which goes with OLM v0, and binds "
-        f"{join_limited(whom, _SHOWN) or 'nobody'} to nothing then"
+        f"{join_limited(whom, _SHOWN) or 'no subject'} to nothing then"
     )
     names = join_limited([name_of(role) for role in move.users], _SHOWN)
     hint = f"Bind one of those that are there afterwards ({names}, or admin, edit and view)."
@@ -246,8 +246,10 @@ def _overridden(condition: Rendered) -> Iterator[MoveReason]:
     overrides = mappings(spec_of(condition.object).get("overrides"))
     if overrides:
         types = [f"{text(each.get('type'))}={text(each.get('status'))}" for each in overrides]
-        why = f"spec.overrides of its OperatorCondition go ({join_limited(types, _SHOWN)}), and nobody asks for them"
-        hint = "Pin its version where they held back an upgrade; where they let one through, OLM v1 asks nobody."
+        why = (
+            f"spec.overrides of its OperatorCondition go ({join_limited(types, _SHOWN)}), and OLM v1 does not read them"
+        )
+        hint = "Pin its version where they held back an upgrade; OLM v1 upgrades without such a check."
         yield MoveReason("OperatorConditions", "R-V1-LIM-4", why, hint, _place(condition))
 
 
@@ -287,7 +289,7 @@ _REFUSALS = (
     ),
     _Refusal("target namespaces", "install modes", "R-V1-OPT-1"),
     _Refusal("watchNamespace", "install modes", "R-V1-CFG-1"),
-    _Refusal("deploymentConfig", "configuration", "R-V1-CFG-4", "Mend spec.config of the Subscription."),
+    _Refusal("deploymentConfig", "configuration", "R-V1-CFG-4", "Fix spec.config of the Subscription."),
     _Refusal(
         "declared via property", "dependencies", "R-V1-RES-13",
         "Have a catalog without the property, and a ClusterExtension of its own for what it names.",

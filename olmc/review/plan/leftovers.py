@@ -528,7 +528,7 @@ def _crds_deleted(context: TaskContext) -> Iterator[Task]:
         if owners and crd_key(crd) not in context.cluster.objects:
             yield Task(
                 f"Apply CustomResourceDefinition {crd} of the bundle of {', '.join(sorted(owners))} again: OLM does "
-                "not, as the plan that made it is done. Its objects are gone."
+                "not, as the plan that made it is complete. Kubernetes has deleted its objects."
             )
 
 

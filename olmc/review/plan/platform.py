@@ -123,7 +123,7 @@ def loss(api: GVK, move: PlatformMove) -> str:
     removal = removal_of(api, move.new.kube_version)
     if removal is not None and removal_of(api, move.old.kube_version) is None:
         instead = f", {removal.replacement} takes its place" if removal.replacement else ""
-        return f"{api.api_version} {api.kind} is gone from Kubernetes 1.{removal.minor} on{instead}"
+        return f"{api.api_version} {api.kind} is not served any more from Kubernetes 1.{removal.minor} on{instead}"
     if move.old.serves(api) and not move.new.serves(api):
         others = (r.versions for r in move.new.api_resources if (r.group, r.kind) == api.group_kind)
         versions = ", ".join(version for served in others for version in served)

@@ -343,7 +343,7 @@ Schema = Mapping[str, Any]
 
 _NAMESPACE = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 _OWN_FORMAT, _SINGLE_FORMAT = "ownNamespaceInstallMode", "singleNamespaceInstallMode"
-_MEND = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
+_MEND = "Fix spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
 _INVALID = "invalid ClusterExtension configuration: invalid configuration: "
 
 

@@ -9,7 +9,7 @@ BUNDLE_NOT_READ = Rule(
     Severity.ERROR,
     "A bundle that OLM v1 can't read",
     "operator-controller can't read the bundle: {text}",
-    "Mend the file. OLM v0 may read the bundle all the same, as its reader passes over what it can't decode.",
+    "Fix the file. OLM v0 may read the bundle all the same, as its reader passes over what it can't decode.",
     "operator-controller reads every file below manifests/, with any ending, and a file that is not an object ends "
     "the installation (R-V1-LOAD-1 … 5). The message is that of the ClusterExtension.",
     found_by=FoundBy.OTHERS,

@@ -178,7 +178,7 @@ def _config(options: Options) -> Mapping[str, Any] | None:
 def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) -> None:
     place = error.place or locate(bundle.csv_source, ())
     causes = "".join(f"; {cause}" for cause in error.causes)
-    hint = error.hint or "Mend the bundle, or keep the operator on OLM v0."
+    hint = error.hint or "Fix the bundle, or keep the operator on OLM v0."
     for line in error.message.split("\n") if not error.terminal else (error.message + causes,):
         report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, text=line, hint=hint))
 

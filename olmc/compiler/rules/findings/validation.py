@@ -259,7 +259,7 @@ REMOVED_APIS = _failure(
     "OLMC291",
     "APIs that the wanted Kubernetes does not have",
     "Migrate the objects to the version of the API that the deprecation guide names.",
-    "The bundle requires a Kubernetes version, or is checked against one, in which the API is gone. Enabled with "
+    "The bundle requires a Kubernetes version, or is checked against one, that does not have the API. Enabled with "
     "--optional alpha-deprecated-apis",
     "R-CAT-255, R-CAT-256",
     FoundBy.OPTIONAL_VALIDATORS,

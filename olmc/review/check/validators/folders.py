@@ -408,7 +408,7 @@ def _file_content_findings(file: FolderFile, kind: str) -> Iterator[Finding]:
 def _crd_version_findings(version: str, source: Source) -> Iterator[Finding]:
     place = Place(source, ("apiVersion",))
     if version == CRD_V1BETA1:
-        yield Finding(rules.CONTENT_ADVICE, f"CRDs of {version} are gone since Kubernetes 1.22", place)
+        yield Finding(rules.CONTENT_ADVICE, f"CRDs of {version} have not been served since Kubernetes 1.22", place)
     elif version != CRD_V1:
         yield Finding(rules.CONTENT, f"Unsupported api version of CRD: {version}", place)
 

@@ -217,7 +217,7 @@ _WITHOUT = {
     ("Operator", "spec.updates"): "nothing is installed",
     ("Operator", "spec.updates.catalogSource.approval"): "updates do not wait for approval",
     ("Operator", "spec.updates.catalogSource.entrypoint"): "the newest version of the channel is installed",
-    ("Install", "spec.approval"): "nobody has approved it",
+    ("Install", "spec.approval"): "it is not approved",
     ("Install", "spec.namespaces"): "its content stays in its own namespaces",
 }
 
