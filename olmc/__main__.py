@@ -52,8 +52,8 @@ def run() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process. Taking apart all that it holds would take a tenth of a short run, and longer the more it has
-    read; nobody needs that who has no threads and does not watch the interpreter."""
+    """End the process without a teardown of its objects. The teardown takes a tenth of a short run, and longer after
+    more input. A process without threads and without observers of the interpreter does not need it."""
     if "threading" in sys.modules or sys.gettrace() or sys.getprofile() or sys.flags.inspect or sys.flags.dev_mode:
         gc.freeze()
         raise SystemExit(code)

@@ -18,9 +18,9 @@ _BEGINNING = 4
 
 
 def closest(name: str, names: Iterable[str], cutoff: float = LIKELY, *, parts: bool = True) -> str:
-    """The one of `names` that is most like `name`, whatever their case, "" when none is like it.
+    """Return the one of `names` that is most like `name`, without regard to case, "" when none is like it.
 
-    With `parts` so is the only one that begins or ends with it: approval stands for installPlanApproval.
+    With `parts`, the only one that begins or ends with `name` counts, too: installPlanApproval for approval.
     """
     known = set(names)
     alike = close_matches(name, known, 1, cutoff)
@@ -31,7 +31,7 @@ def closest(name: str, names: Iterable[str], cutoff: float = LIKELY, *, parts: b
 
 
 def close_matches(name: str, names: Iterable[str], most: int, cutoff: float = LIKELY) -> list[str]:
-    """Those of `names` that are like `name`, whatever their case: at most `most`, the one most like it first."""
+    """Return at most `most` of `names` that are like `name`, without regard to case, the most similar first."""
     from olmc.k8s.similarity import similar_names  # takes its time to import, and nearly everything is spelt right
 
     return similar_names(name, names, most, cutoff)
@@ -188,7 +188,7 @@ class Misspelling(NamedTuple):
 
 
 Mistake = Missing | DecodeFailure | OversizedAnnotations
-"""What is wrong with the input itself, so that whoever comes upon it at the same place means the same."""
+"""A problem of the input itself. Two parts of olmc that find it at the same place report the same problem."""
 
 
 class FurtherFindings(NamedTuple):
@@ -355,7 +355,7 @@ class Report:
         self.found.append(diagnostic)
 
     def capacity(self, subject: Subject) -> int:
-        """How many more findings of a rule in a file are kept: whoever makes many need not make the others."""
+        """Return the number of further findings of a rule in a file that are kept. The caller need not create more."""
         return max(FINDINGS.most - len(self._kept.get(subject, ())), 0)
 
     def _count(self, diagnostic: Diagnostic, number: int) -> None:

@@ -121,7 +121,7 @@ class _Pattern:
         self._compile: Callable[[], re.Pattern[str]] = lambda: re.compile(text, flags)
 
     def __getattr__(self, name: str) -> Any:
-        # Kept on the object, so that from the second time on nobody comes by here.
+        # The object keeps the value, so Python does not call this function again.
         value = getattr(self._compile(), name)
         setattr(self, name, value)
         return value

@@ -1,6 +1,6 @@
-"""How much olmc takes on before it says that it is too much: whoever writes the input must not choose what it costs.
+"""The limits on the input that olmc processes, so that the author of an input can't choose the cost of a run.
 
-Each limit is raised by a variable of the environment, which no file of a workspace can set; docs/limits.md has all.
+A variable of the environment raises each limit. No file of a workspace can set it. docs/limits.md lists all limits.
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ class CelCostError(CelMissingError):
 
 
 class CelAccount:
-    """What rules have cost so far, which of them are compiled, and what came out for the properties of bundles, by rule
-    and identity. It says nothing about a workspace, so whatever they hold, all are equal.
-    """
+    """The cost of rules so far, the compiled rules, and the results for the properties of bundles, by rule and
+    identity. It is no fact about a workspace, so all accounts are equal."""
 
     __slots__ = ("compiled", "results", "spent")
 

@@ -35,7 +35,7 @@ def texts(value: Any) -> list[str]:
 
 
 class GroupKind(NamedTuple):
-    """A kind in whatever version: two kinds of one name in different groups have nothing to do with each other."""
+    """A kind without its version. Kinds with the same name in different groups are different kinds."""
 
     group: str
     kind: str
@@ -84,7 +84,7 @@ def split_api_version(api_version: Any) -> tuple[str, str]:
 
 
 def gvk_of(obj: Mapping[str, Any]) -> GVK:
-    """The API of an object, in texts whatever is written there."""
+    """Return the API of an object as texts, also where the fields have other types."""
     return GVK(*split_api_version(obj.get("apiVersion")), text(obj.get("kind")))
 
 
@@ -147,8 +147,8 @@ class Rendered(NamedTuple):
 
 
 def object_key(obj: KubernetesObject) -> ObjectKey:
-    """The identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`), in texts whatever is
-    written there: objects of a bundle are looked at before anybody refuses them."""
+    """Return the identity of an object (`apiVersion`, `kind`, `metadata.namespace`, `metadata.name`) as texts. It
+    accepts other types, as objects of a bundle have an identity before they are validated."""
     # With the calls of the accessors below it would take three times as long, and everything is asked for it.
     metadata, api_version = obj.get("metadata"), obj.get("apiVersion")
     if not isinstance(metadata, dict):
@@ -168,8 +168,8 @@ def apiservice_key(name: str) -> ObjectKey:
     return ObjectKey("apiregistration.k8s.io", "APIService", "", name)
 
 
-# In untrusted objects each of these may be missing, null or of another type. Go's decoder would have refused the last
-# or read the others as empty, so here all of that is "nothing there", and nobody else has to ask.
+# In untrusted objects each of these may be missing, null or of another type. Go's decoder rejects the last, or reads
+# the others as empty. So these functions read all of that as empty, and callers need no check.
 
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -262,9 +262,9 @@ class Request(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """Who has permissions: a ServiceAccount with its namespace, a User, a Group.
+    """A subject that has permissions: a ServiceAccount with its namespace, a User, a Group.
 
-    The kind `ClusterRole` stands for whoever is going to be bound to an aggregated role such as `edit`.
+    The kind `ClusterRole` represents the future subjects of an aggregated role such as `edit`.
     """
 
     kind: str
@@ -339,8 +339,8 @@ def is_secret(obj: KubernetesObject) -> bool:
 
 
 def _says(obj: KubernetesObject, kind: str) -> bool:
-    """Whether an object says that it is of a kind, be it in another case or with spaces, and whatever its apiVersion
-    is: a tool may correct it, and kinds of other groups with this name have secrets, too."""
+    """Return whether an object names a kind, in any case, with any spaces and with any apiVersion. A tool may correct
+    the kind, and kinds of other groups with this name have secrets, too."""
     given = obj.get("kind")
     return isinstance(given, str) and given.strip().casefold() == kind
 
@@ -359,8 +359,8 @@ def _is_like_secret(obj: KubernetesObject) -> bool:
 
 
 def may_hold_secrets(obj: KubernetesObject) -> bool:
-    """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
-    in them."""
+    """Return whether an object is a Secret, or of an unknown kind that may contain whole objects, as policies and
+    templates do."""
     group, _, _ = str(obj.get("apiVersion")).rpartition("/")
     return str(obj.get("kind")).strip().casefold() in _OF_OBJECTS or group not in _KNOWN_GROUPS
 
@@ -448,7 +448,7 @@ def _masked(
     def shown(other: KubernetesObject | None, if_changed: str) -> Callable[[Any, tuple[str, ...]], Any]:
         def show(value: Any, keys: tuple[str, ...]) -> Any:
             beside = _at(other, keys)
-            if REDACTED in (beside, value):  # whatever is empty on the other side may be so here
+            if REDACTED in (beside, value):  # a value may be here where the other side has an empty one
                 return MASK
             is_changed = beside is not None and beside != value
             return value if value in ("", None) else if_changed if is_changed else MASK
@@ -507,7 +507,8 @@ def _copies(*sides: KubernetesObject) -> set[_Path]:
 
 
 def _texts(secret: KubernetesObject, field: str) -> Iterator[tuple[str, str]]:
-    """The annotations, or the labels, of a Secret; one that is no text has whatever is indented too far."""
+    """Yield the annotations or the labels of a Secret; a value that is not a text may contain secrets and is
+    redacted."""
     given = mapping(metadata_of(secret).get(field))
     return ((name, REDACTED if isinstance(text, (dict, list)) else str(text)) for name, text in given.items())
 
@@ -597,7 +598,7 @@ class APIResource(NamedTuple):
     """A kind that the cluster serves by a CRD or another API server: its group, name and plural, whether it has
     namespaces, the versions that are served.
 
-    `is_crd`: whether there is a CRD of it, which is what a CSV may require; where nobody knows, there may be.
+    `is_crd`: whether a CRD defines it, which a CSV may require. It is true if that is unknown.
     """
 
     group: str

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 __all__ = ["similar_names"]
 
-# No API server takes a longer name, and nobody means one.
+# No API server accepts a longer name, so a longer one is never the intended name.
 _LONGEST = 253
 # How many characters of names are compared in sequence for one question, of those that share enough of them: 750 names.
 _SEQUENCES = 15_000
@@ -27,7 +27,7 @@ _PLACES = 128
 
 
 def similar_names(name: str, names: Iterable[str], most: int, cutoff: float) -> list[str]:
-    """At most `most` of the names that are at least `cutoff` (0 to 1) like `name`, whatever their case.
+    """Return at most `most` of the names that are at least `cutoff` (0 to 1) like `name`, without regard to case.
 
     The most similar comes first, and of those that are equally similar the last in the alphabet.
     """

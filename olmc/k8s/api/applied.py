@@ -60,7 +60,7 @@ def is_applied(obj: KubernetesObject) -> bool:
 
 
 def is_whole_object(value: Any) -> bool:
-    """Whether a document is what kubectl and others apply, whatever else it has: an object with metadata, or a list."""
+    """Return whether a document is an object with metadata or a list, as kubectl and other tools apply them."""
     return isinstance(value, dict) and is_object(value) and (isinstance(value.get("metadata"), dict) or is_list(value))
 
 
@@ -87,7 +87,7 @@ def tool_lists(documents: Iterable[Document]) -> Iterator[Manifest]:
 
 
 def items_of(manifest: Manifest) -> Iterator[Manifest]:
-    """The items of a list, whatever they are; those without apiVersion and kind have the list's, as to kubectl."""
+    """Yield all items of a list. As in kubectl, items without apiVersion and kind get those of the list."""
     source = manifest.source
     api, kind = manifest.object["apiVersion"], manifest.object["kind"].removesuffix("List")
     for index, item in enumerate(manifest.object["items"]):
@@ -97,8 +97,8 @@ def items_of(manifest: Manifest) -> Iterator[Manifest]:
 
 
 def is_list(obj: KubernetesObject) -> bool:
-    """Whether an object is a list of others: whatever its kind is called, if it has `items` that are objects, it is one
-    to kubectl, to Argo CD and to Flux."""
+    """Return whether an object is a list. kubectl, Argo CD and Flux take each kind for one if its `items` are
+    objects."""
     items = obj.get("items")
     if not isinstance(items, list):
         return False
@@ -114,7 +114,7 @@ def is_surely_small(source: Source) -> bool:
 
 
 def annotations_of(obj: KubernetesObject) -> dict[str, str]:
-    """The annotations of an object, whatever is written there, in texts."""
+    """Return the annotations of an object as texts, also where the values have other types."""
     return {str(key): str(value) for key, value in mapping(metadata_of(obj).get("annotations")).items()}
 
 

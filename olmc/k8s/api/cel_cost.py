@@ -34,7 +34,7 @@ _ESCAPED = regex(r"\\[xXuU0-7]")
 _CLASS = regex(r"\\[pP]|[^\x00-\x7f]")
 
 TEXT_UNIT = 64
-"""How many characters of a text are gone through in a step."""
+"""The number of characters of a text that one step scans."""
 _VALUE_UNIT = 16  # how many values are compared in a step
 _COMPILED = 40  # steps for compiling a character
 _COMPILED_ITEMS = 10  # a list's items are compared with each other: how many of these are a step
@@ -132,7 +132,8 @@ def rule_cost(rule: str) -> RuleCost:
 
 
 def _search(function: str, literal: str) -> tuple[int, int]:
-    """The steps before a text is gone through for a pattern or another text, and those for each unit of it."""
+    """Return the number of steps before the scan of a text for a pattern or another text, and of steps per unit of
+    it."""
     if function == "contains":
         return 1, 1 + len(literal) // TEXT_UNIT
     if _ESCAPED.search(literal):

@@ -220,7 +220,7 @@ def _is_date_time(text: str) -> bool:
 def _is_duration(text: str) -> bool:
     if not duration_problem(text):
         return True
-    # One unit that go-openapi knows is enough for it, whatever the others are.
+    # go-openapi accepts a duration with one unit that it knows. The other units do not matter.
     units = (unit.lower() for _, unit in _PART.findall(text))
     return _DURATION.fullmatch(text) is not None and any(u in _UNITS or u.startswith(_LONG_UNITS) for u in units)
 

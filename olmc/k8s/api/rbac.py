@@ -40,7 +40,7 @@ _FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"
 
 
 def decode_rule(value: Any) -> PolicyRule:
-    """A rule as a Role or a CSV has it, in its order; whatever is no text in it is left out, and allows nothing."""
+    """Decode a rule of a Role or a CSV in its order. It leaves out values that are not texts, as they allow nothing."""
     # Every role is decoded, and most rules have three of these fields.
     return PolicyRule(*[tuple(texts(listed)) if listed else () for listed in map(mapping(value).get, _FIELDS)])
 
@@ -161,8 +161,8 @@ def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
 
 
 def normalize(rule: PolicyRule) -> tuple[PolicyRule, ...]:
-    """What a rule allows as rules that are about resources or about URLs, every list sorted, each value once, without
-    what `*` includes; () for a rule that allows nothing, whatever is wrong with it."""
+    """Split a rule into rules about resources and rules about URLs. Sort each list and remove duplicates and values
+    that `*` includes. A rule that allows nothing, or is invalid, gives ()."""
     verbs, groups, resources, urls = map(_values, (rule.verbs, rule.groups, rule.resources, rule.urls))
     parts = []
     if verbs and groups and resources:
@@ -330,7 +330,7 @@ _CONTROLLER = "system:controller:"
 
 
 def bound_by_default(cluster_role: str) -> tuple[Subject, ...]:
-    """Whom Kubernetes binds a ClusterRole of this name to whenever its API server starts, whatever the role allows."""
+    """Return the subjects that Kubernetes binds to a ClusterRole of this name whenever its API server starts."""
     if cluster_role.startswith(_CONTROLLER):
         return (Subject(ACCOUNT, "kube-system", cluster_role.removeprefix(_CONTROLLER)),)
     return _BOUND.get(cluster_role, ())

@@ -1,4 +1,5 @@
-"""Who may do what by the RBAC of a cluster: subjects, bindings, and what nobody may give away."""
+"""The permissions of subjects by the RBAC of a cluster: subjects, bindings, and the rules that a subject can't
+grant."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def decode_role(
     decode: Callable[[Any], tuple[PolicyRule, ...]] = decode_rules,
     selectors: Callable[[Any], Selectors] = decode_selectors,
 ) -> Role:
-    """A Role or ClusterRole, decoded whatever is written there, its rules by `decode`."""
+    """Decode a Role or ClusterRole, also an invalid one. `decode` decodes its rules."""
     labels = labels_of(obj)
     # A Role has no such field, so the API server drops it, and the rules stay.
     aggregates = obj.get("kind") == "ClusterRole"
@@ -228,8 +229,8 @@ class RoleBinding(NamedTuple):
 
 
 def decode_binding(key: ObjectKey, obj: KubernetesObject, namespace: str | None = None) -> RoleBinding:
-    """A binding, decoded whatever is written there; `namespace` is that of service accounts without one, None for that
-    of the binding."""
+    """Decode a binding, also an invalid one. `namespace` is that of service accounts without one, None for that of the
+    binding."""
     ref = mapping(obj.get("roleRef"))
     kind, name = str(ref.get("kind") or ""), str(ref.get("name") or "")
     role = ObjectKey(RBAC, kind, key.namespace if kind == "Role" else "", name)
@@ -251,7 +252,7 @@ def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
 class Access(NamedTuple):
     """The rules that subjects have: in the whole cluster, and in a namespace.
 
-    Whoever has those of a single role has the very tuple that others with such a role have.
+    Subjects with the rules of a single role share the tuple of that role.
     """
 
     cluster: Mapping[Subject, Sequence[PolicyRule]]

@@ -1,8 +1,7 @@
-"""What clients know about kinds: scope, plural, other names, and in which versions a cluster serves them.
+"""The facts that clients know about kinds: scope, plural, other names, and the versions that a cluster serves.
 
-Kubernetes' own kinds are as Kubernetes has them, whatever CRDs say; all others are as their CRDs say, and OLM's and
-OpenShift's are known without one (R-CAT-750). What a kind is, its group and its name decide together: an Operator of
-example.com has nothing to do with OLM's.
+Kubernetes' own kinds are built in, and CRDs can't change them. CRDs define all other kinds. OLM's and OpenShift's are
+known without a CRD (R-CAT-750). Group and name identify a kind: an Operator of example.com is not OLM's Operator.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ _SERVED = {
 
 
 class Removal(NamedTuple):
-    """From which minor version of Kubernetes 1 on an API is gone, and the apiVersion that takes its place."""
+    """The minor version of Kubernetes 1 that removes an API, and the apiVersion that replaces it."""
 
     minor: int
     replacement: str
@@ -167,7 +166,7 @@ SHORT_NAMES = {
     "Subscription": "sub subs",
     "VolumeAttributesClass": "vac",
 }
-"""The names that kubectl knows kinds by besides kind and plural."""
+"""The names of kinds that kubectl knows in addition to kind and plural."""
 
 # What is built in for us, but what a real API server knows from CRDs only.
 _BY_CRDS = frozenset({OLM_GROUP, "console.openshift.io"})
@@ -245,7 +244,7 @@ _CRD = GroupKind(APIEXTENSIONS, CRD_KIND)
 class RestMapping(NamedTuple):
     """A kind: its group, name and plural (what RBAC calls the resource), whether it has namespaces, other names.
 
-    `versions` are those that its CRD, or whatever else than Kubernetes, serves, () without one.
+    `versions` are those that its CRD or another API server serves, () without one.
     """
 
     group: str
@@ -273,7 +272,7 @@ class RestMapper(NamedTuple):
     custom: Mapping[GroupKind, RestMapping] = MappingProxyType({})
 
     def mapping(self, kind: GroupKind) -> RestMapping:
-        """What is known of a kind; one that nobody knows has namespaces and the usual plural."""
+        """Return the facts about a kind. An unknown kind has namespaces and the usual plural."""
         return self.custom.get(kind) or _builtin(kind)
 
     def of(self, obj: KubernetesObject) -> RestMapping:
@@ -356,9 +355,9 @@ def _custom(spec: Mapping[str, Any]) -> RestMapping:
 
 
 def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
-    """The built-in kinds, those of CRDs among the objects, and whatever other kinds the objects have; sorted.
+    """Return the built-in kinds, those of CRDs among the objects, and the other kinds of the objects, sorted.
 
-    Of a kind that nobody knows, the first object says whether it has namespaces.
+    The first object of an unknown kind decides whether the kind has namespaces.
     """
     objects = tuple(objects)
     mapper = rest_mapper(objects)

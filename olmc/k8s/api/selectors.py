@@ -1,6 +1,6 @@
-"""Label and field selectors: read from objects and from queries, judged, and held against objects.
+"""Label and field selectors: read from objects and from queries, validated, and matched with objects.
 
-Wherever a label selector comes from, it is a list of requirements, all of which must hold.
+Each label selector is a list of requirements, all of which must hold.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def is_qualified_name(text: str) -> list[str]:
     """What is wrong with a text as the key of a label or annotation: a name, maybe after a domain and `/`."""
     prefix, slash, name = text.partition("/")
     if "/" in name:
-        # With two slashes nobody knows which part is the name, so Kubernetes judges none of them.
+        # A key with two slashes has no certain name, so Kubernetes validates none of its parts.
         hint = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return [f"a valid label key {_key_shape()} {hint}"]
     messages: list[str] = []
@@ -261,7 +261,7 @@ class LabelIndex(NamedTuple):
 
 @lru_cache
 def _problem_of(requirement: Requirement) -> str:
-    # The same few selectors are held against the labels of many objects.
+    # The same few selectors are matched with the labels of many objects.
     return requirement.problem
 
 
@@ -271,7 +271,7 @@ def problem(selector: Any) -> str:
 
 
 def is_selector(value: Any) -> bool:
-    """Whether a value that nobody has looked at yet is a selector that the API server takes."""
+    """Return whether a value that is not validated yet is a selector that the API server accepts."""
     if not isinstance(value, Mapping):
         return False
     labels, expressions = value.get("matchLabels") or {}, value.get("matchExpressions") or []

@@ -323,10 +323,10 @@ def field_of(struct: str, key: str, *, exact: bool = False) -> Field | None:
 
 
 def fold(key: str) -> str:
-    """What is the same for keys that Go's decoder takes for one name (R-JSON-11).
+    """Return the same text for all keys that Go's decoder takes for one name (R-JSON-11).
 
-    It compares by simple case folding. All names are ASCII, so beside the other case only U+017F (s) and U+212A (k)
-    count for a letter; what Python's casefold does besides, such as ß for ss, is not Go's.
+    It compares by simple case folding. All names are ASCII, so in addition to the other case only U+017F (s) and U+212A
+    (k) equal a letter. Python's casefold changes more characters, such as ß to ss; Go does not.
     """
     return key.replace("\u017f", "s").lower()
 

@@ -101,7 +101,7 @@ def _blank(go_type: str) -> Callable[[], Any]:
         return lambda: zero
     if plain.startswith(_NILLABLE):
         return lambda: None
-    # A struct is never left out, so an unset one is written with whatever in it is never left out (R-JSON-5).
+    # omitempty keeps a struct. So an unset one is written, with its own fields that have no omitempty (R-JSON-5).
     read = reader(plain)
     return lambda: read({})
 

@@ -96,7 +96,7 @@ def _amount(negative: bool, digits: str, exponent: int) -> Amount:
         return Amount(0, 0, "")
     order, significant = exponent + len(significant), significant.rstrip("0")
     if negative:
-        # Whatever follows the same digits makes a negative number less, so the end is more than any digit.
+        # More digits after the same digits make a negative number less, so the end sorts after any digit.
         return Amount(-1, -order, significant.translate(_COMPLEMENT) + _END)
     return Amount(1, order, significant)
 

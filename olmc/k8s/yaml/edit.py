@@ -53,7 +53,8 @@ def set_text(source: Source, keys: Sequence[str | int], value: Scalar) -> Source
         edits = _replace(source, keys, value)
     parent[keys[-1]] = value
     for text in edits:
-        # Whatever the patterns have taken for the value: the text is read again, and counts if it says what it should.
+        # The patterns may match the wrong value, so olmc reads the text again and accepts it only with the expected
+        # values.
         if _values(source.path, text) == expected:
             return source._replace(text=text)
     raise EditError(_explain_hindrance(source, keys), keys)

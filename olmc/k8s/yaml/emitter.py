@@ -33,7 +33,7 @@ _DIFFERS_ELSEWHERE = regex(
     re.VERBOSE,
 )
 _DIFFERING_STARTS = frozenset("0123456789+-.=<")
-_IN_DIFFERING = "0123456789abcdefABCDEFoxinfINFNA_:.+-=<"  # but for dates and times, which hold whatever they like
+_IN_DIFFERING = "0123456789abcdefABCDEFoxinfINFNA_:.+-=<"  # but for dates and times, whose end can be any text
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
@@ -108,7 +108,8 @@ def _escaped(char: str) -> str:
 
 _COMMAND = regex(r"^[^\S\n]*+::", re.MULTILINE)
 OBEYED = regex(r"##(?=(?:vso)?\[)")
-"""Where GitHub and Azure take the rest of a line of a log for a command, whatever stands before it."""
+"""The places from which GitHub and Azure take the rest of a line of a log for a command, also in the middle of a
+line."""
 
 _HIDDEN = r"#\\x23"
 
@@ -333,7 +334,7 @@ NAMESPACE = "namespace"
 BORDER = b"---\n"
 """What stands between the documents of a stream."""
 _BELOW = object()
-_MAX_FAMILIES = 4096  # what is remembered of objects that may have nobody like them
+_MAX_FAMILIES = 4096  # how many families are kept: many objects have no similar object
 
 Piece: TypeAlias = Literal[0, 1, 2]
 OWN: Piece = 0

@@ -1,7 +1,7 @@
-"""Where a value or a key stands, found by lines: without the parser, in a text that the reader by lines can read.
+"""Find the place of a value or a key by lines: without the parser, in a text that the reader by lines can read.
 
-There all that belongs to a key or an item is indented further than it, whatever it is, so the next key of a mapping is
-in the next line that begins where the mapping does.
+In such a text all content of a key or an item is indented further than it. So the next key of a mapping is in the next
+line that begins where the mapping does.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _MARK = regex(r"\n---(?=\n)")
 _OTHER_MARKS = ("\n...", "\n%", "\r", "\x85", "\u2028", "\u2029")
 
 
-# Whoever asks for one place of a text soon asks for another.
+# A caller that asks for one place of a text usually asks for more of them.
 @lru_cache(maxsize=8)
 def _readable_lines(text: str) -> tuple[str, ...]:
     """The lines of a text, none if it takes more than lines to read it."""

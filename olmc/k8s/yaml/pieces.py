@@ -1,11 +1,10 @@
-"""Reading streams whose documents have much in common, such as the catalogs of opm: what stands there again is not
-read again.
+"""Read streams whose documents have much in common, such as the catalogs of opm, and read repeated pieces once.
 
-A mapping in block style is cut at its keys and a list at its items, down to pieces of a few lines. Each piece is a
-document of its own to a parser, with the same value: whatever ends at a line that is not indented further ends at the
-end of a stream as well. All new pieces of a stream are parsed at once, and what they say is put together. Where a
-piece is not sound by itself, a key stands twice, or the stream has something out of the ordinary, there is no outcome:
-`read` has to read all of it, and to find the words for what is wrong.
+A mapping in block style is cut at its keys and a list at its items, down to pieces of a few lines. A parser reads each
+piece as a document of its own with the same value: a piece ends at a line that is not indented further, or at the end
+of the stream. All new pieces of a stream are parsed at once, and their values are put together. There is no result
+where a piece is invalid by itself, a key occurs twice, or the stream uses a rare feature. Then `read` has to read the
+whole stream and to describe the problem.
 """
 
 from __future__ import annotations

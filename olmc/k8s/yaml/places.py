@@ -134,7 +134,7 @@ def _small_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     return _composed_root(path, text, number)
 
 
-# Whoever asks for one place of a document soon asks for another.
+# A caller that asks for one place of a document usually asks for more of them.
 @lru_cache(maxsize=2)
 def _large_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     return _composed_root(path, text, number)
@@ -238,10 +238,10 @@ def _parse_starts(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(starts)
 
 
-# What stands at a position of a file that is being written: the keys that lead to it, and the object around it.
+# The context of a position in a file that is being written: the keys that lead to it, and the object around it.
 #
-# Such a file often can't be read for the moment, so it is also read with the line that is being written mended, and
-# without what comes behind it.
+# Such a file often can't be read for the moment. So olmc also reads it with a fixed current line and without the lines
+# after it.
 
 _ENTRY = regex(r"(\s*(?:-\s+)*(?:\"[^\"]*\"|'[^']*'|[\w./-]+)\s*:)(\s.*)?$")
 _ITEM = regex(r"(\s*(?:-\s+)*-)(\s.*)?$")

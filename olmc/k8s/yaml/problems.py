@@ -283,7 +283,7 @@ def _explain(error: _ParserError) -> _Explanation:
 
 
 def _from_the_lines(error: _ParserError) -> _Explanation | None:
-    """Mistakes that are seen in the lines themselves, whatever the parser stumbled over."""
+    """Explain mistakes that the lines themselves show, independent of the parser's message."""
     here = error.text(error.line)
     suspects = (error.began[0], error.line - 1)
     for line in (*suspects, error.line):
@@ -303,7 +303,7 @@ def _from_the_lines(error: _ParserError) -> _Explanation | None:
 
 
 def _from_what_is_open(error: _ParserError) -> _Explanation | None:
-    """A bracket or a quote that nobody closes: the place to look at is the one where it opens."""
+    """Explain a bracket or a quote without an end. The place to look at is its start."""
     if "found unexpected end of stream" in error.problem or "found unexpected document" in error.problem:
         return _Explanation("the quote that opens here is never closed", "Close the quote.", error.began)
     bracket, quoted = error.unclosed

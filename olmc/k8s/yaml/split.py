@@ -110,11 +110,11 @@ def head_of(document: str) -> Head | None:
 
 
 def plain_keys(document: str) -> tuple[str, ...] | None:
-    """The keys at the top of a document, None unless all of them stand plainly at the margin, each of them once.
+    """Return the keys at the top of a document, None unless all of them are plain, at the margin, and unique.
 
-    Whatever stands at the margin has to be such a key, a comment or an item of a list: so no quoted or merged key, no
-    flow and no second document can say anything else. Of a value that goes on at the margin, against all custom, a line
-    may be taken for a key as well; none is missing.
+    Each line at the margin has to be such a key, a comment or an item of a list. So the document has no quoted or
+    merged key, no flow and no second document. A line of a value that continues at the margin may count as a key, too;
+    no key is missing.
     """
     is_odd = "\r" in document or (not document.isascii() and _ODD_BREAK.search(document))
     if is_odd or _START.match(document) is None:

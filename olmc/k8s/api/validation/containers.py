@@ -38,7 +38,7 @@ _READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 
 
 class Surrounding(NamedTuple):
-    """What a container's fields are held against: the pod's volumes that have no errors, its resource claims, the
+    """The context that validates a container's fields: the pod's volumes that have no errors, its resource claims, the
     seconds that it has to end, and whether its users are those of the host."""
 
     volumes: Mapping[str, Struct]
@@ -81,7 +81,7 @@ def init_containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldEr
         if name in names:
             yield container.at("name").duplicate(name)
         names |= {name} if name else set()
-        # They run one by one, so that ports are held against each other within one alone. Kubernetes counts from zero.
+        # Init containers run one by one, so only ports within one container can conflict. Kubernetes counts from zero.
         yield from _host_port_errors([container], pod.at("initContainers"))
         if container.get("restartPolicy") == "Always":
             yield from _hook_errors(container, around.grace)

@@ -197,7 +197,7 @@ class Struct(NamedTuple):
     def structs(self, key: str) -> list[Struct]:
         """The structures in a list."""
         values = self.fields.get(key)
-        if not values:  # as most lists are, and then nobody needs their place
+        if not values:  # most lists are empty, and their place is not needed
             return []
         place = self.path.child(key)
         return [Struct(value, place.item(index)) for index, value in enumerate(mappings(values))]

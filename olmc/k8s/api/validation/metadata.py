@@ -85,10 +85,10 @@ _FREE_NAMES = frozenset({"rbac.authorization.k8s.io", "certificates.k8s.io", "ap
 
 
 def object_name_problems(group: str, kind: str, name: str) -> list[str]:
-    """What an object may be called: nearly all of them, and custom resources, a DNS subdomain.
+    """Return the problems of an object's name: nearly all names, and those of custom resources, are DNS subdomains.
 
-    What other servers than Kubernetes' own serve may be called as these like it, so of a group that nobody knows only
-    that is judged as a custom resource's name which no server would take.
+    Other API servers have their own rules for names. So in an unknown group only a name that every server rejects is a
+    problem.
     """
     if (group, kind) in _LABELLED:
         return is_dns1123_label(name)

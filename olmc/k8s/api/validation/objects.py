@@ -48,7 +48,8 @@ def _rules_for(obj: Obj) -> _Rules:
 
 
 def _any_kind_errors(obj: Obj) -> list[FieldError]:
-    """Whatever else there is: names are DNS subdomains, and whether there is a namespace says the object."""
+    """Validate an object of any other kind: its names are DNS subdomains, and the object decides whether it has a
+    namespace."""
     # Which kinds have a namespace is not known here; one that has none where it needs one is refused elsewhere.
     namespaced = bool(metadata_of(obj).get("namespace"))
     return metadata_errors(obj, is_dns1123_subdomain, namespaced=namespaced)

@@ -144,7 +144,7 @@ def network_policy_errors(obj: Obj) -> list[FieldError]:
             for peer in rule.structs(peers):
                 errors += _peer_errors(peer)
     kinds = policy.items("policyTypes")
-    # More than there are directions is one error, whatever they are.
+    # More types than there are directions are one error, whichever types they are.
     if len(kinds) > len(_DIRECTIONS):
         shown = JsonText.of(policy.texts("policyTypes"))
         return [*errors, policy.at("policyTypes").invalid(shown, "may not specify more than two policyTypes")]

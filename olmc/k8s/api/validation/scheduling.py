@@ -40,7 +40,7 @@ def container_resource_errors(resources: Struct, claims: Collection[str]) -> Ite
 
 
 def overhead_errors(pod: Struct) -> Iterator[FieldError]:
-    """What is wrong with what a pod needs besides its containers."""
+    """Return the errors of the overhead: the resources that a pod needs in addition to those of its containers."""
     yield from _requirement_errors(Struct({"limits": pod.get("overhead")}, pod.at("overhead")), of_pod=False)
 
 

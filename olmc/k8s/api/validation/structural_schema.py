@@ -426,7 +426,7 @@ def _is_ordinary(schema: Mapping[str, Any], items: Any) -> bool:
 
 
 def _note_all(value: Any, unusual: set[int]) -> None:
-    """Note whatever stands in a value that may be a schema."""
+    """Note all values inside a value that may be a schema."""
     unusual.add(id(value))
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:

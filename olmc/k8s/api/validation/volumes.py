@@ -333,7 +333,7 @@ def _git_repo(source: Struct) -> Iterator[FieldError]:
 def _disk(field: str) -> _Check:
     def check(source: Struct) -> Iterator[FieldError]:
         yield from source.required(field)
-        # 0 stands for the whole disk, so Kubernetes takes it, whatever the message says.
+        # 0 is the whole disk, so Kubernetes accepts it, although the message excludes it.
         yield from source.out_of_range("partition", 0, 255, between(1, 255))
 
     return check
