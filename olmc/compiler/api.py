@@ -60,7 +60,7 @@ class Compilation(NamedTuple):
 
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
-    `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
+    `settled`: the cluster at rest, for a closer look. `workspace`: the content that was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
     `operators`, `installs`, `extensions`: the results of the targets that the compilation was given. `missing`: the
     objects that an output for apply lacks, each with the reason; do not prune by such an output. `suppressed`: the

@@ -1,9 +1,9 @@
-"""What olmc computed before, by the digest of all that it was computed from; whoever loses it loses time only.
+"""A cache of results, by the digest of their inputs. Without the cache a run only takes longer.
 
 An entry is a file named by its key: the digest of (key and content), then the content. Torn, foreign and changed
-entries do not have that digest, and what cannot be read or written counts as not there: a cache makes no run fail.
-Content is data that its reader checks, never pickles. What is kept may have come of Secrets, so only its owner may
-read it.
+entries do not have that digest. An entry that can't be read or written counts as absent, so a cache makes no run fail.
+Content is data that its reader validates, never pickles. It may contain values of Secrets, so only its owner may read
+it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def default_folder() -> Path:
 
 
 def user_cache() -> Cache | None:
-    """The cache of whoever runs olmc; None where OLMC_NO_CACHE says so, or where others could have written into it."""
+    """Return the cache of the user; None if OLMC_NO_CACHE is set, or if other users can write into the folder."""
     if is_off():
         return None
     try:
@@ -69,7 +69,8 @@ def is_off() -> bool:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether a folder belongs to the user and nobody else may write into it, or is not there yet."""
+    """Return whether a folder belongs to the user and other users can't write into it, or whether it does not exist
+    yet."""
     try:
         name, status = folder.lstat(), folder.stat()
     except FileNotFoundError:
@@ -110,8 +111,7 @@ def read(cache: Cache, name: str) -> bytes | None:
 
 
 def _content_of(path: Path) -> bytes | None:
-    """What a file holds; None for what is none, such as a pipe that nobody writes into, or for more than may be
-    kept."""
+    """Return the content of a file; None if it is no regular file, such as a pipe without a writer, or is too large."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
             status = os.fstat(stream.fileno())

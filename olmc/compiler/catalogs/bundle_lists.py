@@ -63,9 +63,9 @@ def catalog_from_bundles(
     report: Report,
     modes: Mapping[str, IndexingMode] = MappingProxyType({}),
 ) -> Catalog:
-    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8).
+    """Return the catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8).
 
-    `modes` say of single packages how their graph is made, whatever `indexing` says of all.
+    `modes` override `indexing`, the way to make the graph, for single packages.
     """
     errors = [error for bundle in bundles for error in bundle_errors(bundle, rules.BAD_BUNDLE_LIST, indexing)]
     by_package: dict[str, list[UncataloguedBundle]] = {}
@@ -91,7 +91,7 @@ def report_dropped(catalog: Catalog, bundles: Sequence[UncataloguedBundle], repo
         members = [bundle for bundle in bundles if bundle.package == package.name]
         dropped = [bundle for bundle in members if bundle.name not in package.bundles]
         if dropped:
-            # Where it would have to be mended.
+            # The place to fix.
             newest = max(map(with_version, members), key=by_version).bundle
             place = location_of(below(newest.location, "metadata", "name"))
             names = ", ".join(bundle.name for bundle in dropped)
@@ -296,7 +296,7 @@ def _read_crds(work: _ConfigMapReading) -> None:
 
 def _with_versions(crd: KubernetesObject) -> KubernetesObject:
     spec = crd.get("spec")
-    # OLM decodes them all as v1beta1, whatever they say.
+    # OLM decodes all of them as v1beta1, independent of their apiVersion.
     whole = {"apiVersion": "apiextensions.k8s.io/v1beta1", **crd}
     if isinstance(spec, dict) and spec.get("versions") is None and spec.get("version"):
         version = {"name": spec["version"], "served": True, "storage": True}
@@ -312,7 +312,7 @@ def _read_csvs(work: _ConfigMapReading) -> None:
         raise _ConfigMapStop
     for csv in csvs:
         bundle = UncataloguedBundle("", (), "", csv, (csv, *_owned_crds(csv, work)), location=work.place(CSVS))
-        # Alpha features are switched on where an index is built, and nobody builds one here (R-CAT-142).
+        # Alpha features are enabled where an index is built. olmc builds no index, so they are off (R-CAT-142).
         if base_of(bundle):
             work.errors.append(CatalogError(rules.SUBSTITUTES_FOR, bundle.location))
         try:

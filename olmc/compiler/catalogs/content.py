@@ -74,7 +74,7 @@ def content_value(prop: Property) -> Any:
     return blobs.bundles[0].properties[int(keys[1])][1]
 
 
-# Whoever looks into one bundle of a file looks into the others as well.
+# A caller that asks for one bundle of a file usually asks for the others as well.
 @lru_cache(maxsize=2)
 def _documents(path: str, text: str) -> Sequence[Document]:
     return read_pieces(path, text, Report(), {})
@@ -217,8 +217,8 @@ def _document(place: Place | None) -> Place | None:
 def _effective_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     """The properties that count in resolution: those served and the requirements derived from them once more."""
     served = served_properties(bundle)
-    # The registry derives dependencies from these properties, and OLM makes properties of them again: the resolver
-    # meets each requirement twice, and so does whoever reads the annotation of the CSV (R-CAT-129, R-CAT-303).
+    # The registry derives dependencies from these properties, and OLM makes properties of them again. So the resolver
+    # meets each requirement twice, and the annotation of the CSV has it twice (R-CAT-129, R-CAT-303).
     derived = [
         _derive_requirement(prop) for prop in served if prop.type in (props.GVK_REQUIRED, props.PACKAGE_REQUIRED)
     ]

@@ -309,7 +309,8 @@ def _add_packages(blobs: Blobs, drafts: dict[str, _Draft]) -> Iterator[CatalogEr
         if blob.name in drafts:
             yield _error(rules.SAME_PACKAGE, blob.source, "name", package=quoted(blob.name))
             continue
-        # Whatever its name is like: else each of its channels and bundles would be one of an unknown package.
+        # Keep also a package with an invalid name. Otherwise each of its channels and bundles would report an unknown
+        # package.
         drafts[blob.name] = _Draft(blob)
         problems = is_dns1123_label(blob.name)
         if problems:
@@ -386,7 +387,7 @@ def _read_property(kind: str, value: object, known: _ReadProperties) -> tuple[di
     if key not in known.made:
         fields: dict[str, Any] | DecodeError = {}
         try:
-            if kind == props.CSV_METADATA:  # whose fields nobody asks for here
+            if kind == props.CSV_METADATA:  # its fields are not needed here
                 props.check_metadata(value, known.sound)
             else:
                 fields = props.decode_value(kind, value)
@@ -459,8 +460,8 @@ def _version_errors(blob: BundleBlob, index: int, _: str, version: str, release:
 
 def _missing_bundles(name: str, draft: _Draft) -> Iterator[CatalogError]:
     """Entries of any channel without a bundle (D6)."""
-    # OLM looks at the channel that it read last; entries of the others come up as bundles without an image, which leads
-    # nobody to the blob that is missing.
+    # OLM looks at the channel that it read last. Entries of the others become bundles without an image, which does not
+    # point to the missing blob.
     missing = sorted(draft.entries - draft.bundles.keys())
     if missing:
         entries = (entry for channel in draft.channels.values() for entry in channel.entries)

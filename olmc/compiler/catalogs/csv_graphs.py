@@ -190,7 +190,7 @@ def package_of(
         for index, (name, head) in enumerate(manifest.channels)
         if head not in bundles or not is_deprecated(bundles[head])
     ]
-    # A channel whose head is deprecated is gone altogether, the default channel as well (R-CAT-141).
+    # The catalog drops a channel whose head is deprecated, the default channel as well (R-CAT-141).
     names = (name for _, name, _ in heads)
     default = next((name for name in names if name == manifest.default_channel or len(manifest.channels) == 1), "")
     edges, problems = edges_of(bundles)
@@ -228,7 +228,7 @@ def _walk(
         if replaced in chain:
             problems.append(PackageProblem(f"Cycle detected, {chain[-1]} replaces {replaced}", edge))
             break
-        # A deprecated bundle is the end of its channel: nobody is to be led below it any more (R-CAT-141).
+        # A deprecated bundle ends its channel: the channel has no older bundles (R-CAT-141).
         if is_deprecated(bundles[chain[-1]]):
             break
         if replaced not in bundles:

@@ -1,6 +1,5 @@
-"""The folder of a catalog, whatever its format: file-based, or package manifests as before bundles (R-CAT-140 …
-R-CAT-142).
-"""
+"""Load the folder of a catalog in any format: file-based, or package manifests as before bundles (R-CAT-140 …
+R-CAT-142)."""
 
 from __future__ import annotations
 
@@ -174,8 +173,8 @@ def _literals(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _components(parts: list[str]) -> str:
-    """A path of patterns as a regular expression that never takes back what it has matched before a star: the first
-    place that fits is as good as any later one, and trying all of them could take for ever."""
+    """Return a path of patterns as a regular expression that never takes back a match before a star. The first match is
+    as good as any later one, and a search through all matches takes too long."""
     groups: list[list[str]] = [[]]
     for part in parts:
         if part == "**":
@@ -277,7 +276,7 @@ def catalog_of(blobs: Blobs, report: Report, known: Known | None = None) -> Cata
     return Catalog(packages)
 
 
-# The documents that no reader of a file-based catalog can take, whatever it does with them.
+# The documents that every reader of a file-based catalog rejects.
 _UNREADABLE = (rules.NOT_A_BLOB, rules.SAME_KEYS, rules.NOT_TEXT)
 
 

@@ -244,8 +244,8 @@ def field_texts(kind: str, value: Any, *names: str) -> tuple[str, ...]:
 
 
 def canonical(value: Any) -> Any:
-    """A JSON value as a catalog serves it: keys sorted at every depth, whatever the file had, and each number one of 64
-    bits with a floating point (R-CAT-301)."""
+    """Return a JSON value as a catalog serves it: keys sorted at every depth, and each number a float of 64 bits
+    (R-CAT-301)."""
     if value.__class__ is dict:
         return {key: canonical(value[key]) for key in sorted(value)}
     if value.__class__ is list:

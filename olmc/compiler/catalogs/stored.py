@@ -44,7 +44,7 @@ class NotStorableError(ValueError):
     """What a stored catalog has no form for."""
 
 
-# Whatever is not as it was written is read again.
+# olmc reads the catalog again if the stored form has changed.
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 

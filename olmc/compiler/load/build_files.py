@@ -58,8 +58,8 @@ _MOST_PATHS = 300_000
 
 
 class BuildFile(NamedTuple):
-    """A file that decides what a tool builds: a digest of its content and, of a file that the build reads besides, the
-    file that makes it a build, which is "" of that file itself."""
+    """A file that decides the output of a tool: a digest of its content. For another file that the build reads, `lead`
+    is the file that makes the folder a build, "" for that file itself."""
 
     tool: str
     digest: str
@@ -107,8 +107,8 @@ class BuildTree(NamedTuple):
 
 
 def build_tree(root: Path, known: ScannedFolder | None = None) -> BuildTree:
-    """The files at any depth of a folder, whatever patterns name; none where there is no folder. `known` is an earlier
-    scan of it."""
+    """Return the files at any depth of a folder, without regard to ignore patterns; none without a folder. `known` is
+    an earlier scan of it."""
     whole = scan_everything(root, known=known, by_package=True) if not no_folder(root) else None
     folders = {folder.path: folder for folder in _folders(whole)} if whole is not None else {}
     files = {folder.join(name): False for folder in folders.values() for name in folder.files}
@@ -256,8 +256,8 @@ def _import_places(tree: BuildTree, folder: str, name: str | None) -> Iterator[s
 
 
 def _named_by_kustomization(tree: BuildTree, folder: str, text: str) -> Iterator[tuple[str, bool]]:
-    """The files that a kustomization, or what configures its plugins, names in whatever field: fields come with each
-    version of kustomize, and a text that is the path of a file is hardly ever anything else."""
+    """Yield the files that a kustomization, or the configuration of its plugins, names in any field. Each version of
+    kustomize adds fields, and a text that is the path of a file is rarely anything else."""
     for document in read("", text, Report()):
         fields = mapping(document.value).items() if isinstance(document.value, Mapping) else [("", document.value)]
         for field, value in fields:

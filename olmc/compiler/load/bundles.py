@@ -79,10 +79,10 @@ def _ignored(manifests: Iterable[Manifest]) -> Iterator[Diagnostic]:
 
 
 def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, report: Report) -> tuple[Manifest, ...]:
-    """The manifests as they are applied to the default namespace of the options.
+    """Return the manifests as they are applied to the default namespace of the options.
 
-    Namespaced ones that name no namespace are in the default one. Without a default one they stay as they are, which is
-    reported: where they end up is decided by whoever applies them.
+    Namespaced manifests without a namespace get the default one. Without a default they stay as they are, and olmc
+    reports that the tool that applies them decides their namespace.
     """
     unplaced = [m for m in manifests if not m.object["metadata"].get("namespace")]
     mapper = rest_mapper((m.object for m in manifests if unplaced), options.api_resources)
@@ -291,7 +291,7 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
 
 
 def package_of(root: Path, folder: Folder) -> str:
-    """The package that the annotations of a bundle name, whatever else is in it; "" for none."""
+    """Return the package that the annotations of a bundle name, also if the bundle is invalid; "" for none."""
     metadata = folder.folder(METADATA)
     annotations = _metadata_roles(root, metadata, Report())["annotations"] if metadata is not None else None
     return str(annotations.get(PACKAGE, "")) if isinstance(annotations, Mapping) else ""
@@ -539,8 +539,8 @@ def compiled_part(folder: Folder) -> Folder:
 
 
 def _without_sources(folder: Folder) -> Folder:
-    """A folder without that from which the projects in it generate their bundles: the whole config/ of a project that
-    has its bundle, and the CSVs in config/ of any other, which nobody applies."""
+    """Remove the sources from which the projects in a folder generate their bundles: the whole config/ of a project
+    that has its bundle, and the CSVs in config/ of any other. They are not applied."""
     has_bundles = project_bundles(folder) is not None
     if has_bundles or _has_csv_bases(folder):
         folder = _without(folder, _CSV_BASES[:1] if has_bundles else _CSV_BASES)

@@ -293,7 +293,7 @@ def read_catalog(
     catalog = with_index(load_catalog(root, files, own, bundles, indexing))
     report.found.extend(own.found)
     try:
-        # Whoever has these texts for several workspaces reads them once as well.
+        # A caller that has these texts for several workspaces reads them once as well.
         files.stored = stored_form(StoredCatalog(catalog, tuple(own.found)))
     except NotStorableError:
         return catalog

@@ -1,7 +1,7 @@
-"""A Helm chart as it stands in a repository: its name, what it depends on, and the copy of it that Helm gets to read.
+"""A Helm chart of a repository: its name, its dependencies, and the copy of it that Helm reads.
 
-Helm follows links and packs whatever stands in the folder. So it gets a copy, in which there is nothing from outside of
-the repository, and into which the charts of the repository that it depends on are put.
+Helm follows links and packs all files of the folder. So it gets a copy without files from outside of the repository.
+The copy includes the charts of the repository that it depends on.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
         if len(problem.keys) == 1 and (below := _field_of_spec(str(problem.keys[0]))):
             finding = finding._replace(hint=f"Write {below} below spec: there it is a field.")
         report.add(finding.caused_by(misspelt(problem.written(document.value), problem.meant)))
-    # All or nothing: half of the options would compile something that nobody has asked for.
+    # All or nothing: half of the options would compile a workspace that the user did not ask for.
     if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}
     spec = dict(document.value.get("spec") or {})
@@ -245,8 +245,8 @@ def openshift_place(manifests: Iterable[Manifest]) -> Location | None:
 
 
 def on_openshift(options: Options, chosen: Set[str]) -> Options:
-    """`options` with what an OpenShift has, whatever its version: where global catalogs are, its APIs, and the
-    OperatorGroup of openshift-operators. What somebody has `chosen`, by field or by its name in olmc.yaml, stays."""
+    """Return `options` with the facts of every OpenShift version: where global catalogs are, its APIs, and the
+    OperatorGroup of openshift-operators. Options that the user has `chosen`, by field or by name in olmc.yaml, stay."""
     facts, default = openshift(), Options()
     fields = config_fields()
     taken = {fields.get(name, name) for name in chosen}

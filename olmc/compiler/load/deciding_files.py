@@ -371,7 +371,7 @@ class Deciders(NamedTuple):
 
 
 class ToolFiles(NamedTuple):
-    """The files by which tools build folders, and those on which their results depend besides."""
+    """The files by which tools build folders, and the other files on which their results depend."""
 
     builds: Mapping[str, BuildFile] = MappingProxyType({})
     deciders: Deciders = Deciders({})
@@ -526,7 +526,7 @@ def _named(tree: BuildTree, inputs: Inputs, objects: tuple[ToolObject, ...], pla
 
 
 def _is_of_chart(path: str) -> bool:
-    """Whether Helm itself reads a file of a chart, or of one in it, whatever values are given."""
+    """Return whether Helm itself reads a file of a chart, or of one in it, for any values."""
     folder, _, name = path.rpartition("/")
     parts = folder.split("/") if folder else []
     while len(parts) > 1 and parts[0] == _CHARTS:

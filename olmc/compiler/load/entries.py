@@ -349,7 +349,7 @@ def is_without_olm(root: Path, folder: Folder) -> bool:
 
 
 def _without_content(folder: Folder) -> Folder:
-    """A folder without the bundles and the catalogs below it, in which nobody says what is applied."""
+    """Return a folder without the bundles and the catalogs below it, which are not applied."""
     below = (f for f in folder.folders if not is_bundle(f) and f.path.rpartition("/")[2] != CATALOGS_FOLDER)
     return folder._replace(folders=tuple(map(_without_content, below)))
 

@@ -264,7 +264,7 @@ def real_path(path: Path) -> Path:
 
 
 def has_file(root: Path, path: str) -> bool:
-    """Whether a workspace has a file; what can't even be looked for is reported by whoever reads the folder."""
+    """Return whether a workspace has a file. The reader of the folder reports a path that can't be checked."""
     return is_file(root / path)
 
 
@@ -398,15 +398,15 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
 def scan_everything(
     root: Path, path: str = "", known: ScannedFolder | None = None, *, by_package: bool = False
 ) -> Folder:
-    """The tree in the folder `path` of a workspace with hidden folders, whatever patterns name; only what git keeps for
-    itself is missing. `known` is an earlier scan of the workspace; `by_package` is as for `scan_workspace`."""
+    """Return the tree in the folder `path` of a workspace with hidden and ignored folders, without git's own files.
+    `known` is an earlier scan of the workspace; `by_package` is as for `scan_workspace`."""
     home, seen = real_path(root), _Seen(known, by_package=by_package)
     return _scan(_Scan(root, home, None, Report(), seen, hidden=True), path, frozenset({str(home / path)}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
-    """The tree in the folder `path` of a workspace, whatever `.olmcignore` says of it; None where there is none inside
-    of the workspace."""
+    """Return the tree in the folder `path` of a workspace, also if `.olmcignore` names it; None if it is not inside of
+    the workspace."""
     home = real_path(root)
     real = _inside(root / path, home)
     if real is None or not real.is_dir():
@@ -461,8 +461,9 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
             followed.append(entry.name)
         if is_folder:
             real = str(inside) if is_link else os.path.join(how.home, below)  # noqa: PTH118
-            # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
-            # seen already: of links to folders with links to folders there are more ways than anybody can walk.
+            # A link to a folder that contains it would lead into an endless circle. And behind a link olmc does not
+            # follow a link to a folder that it has seen: the number of paths through links to folders with links grows
+            # without bound.
             if real not in above and not (how.below_link and is_link and real in seen.folders):
                 inner = how._replace(below_link=True) if is_link else how
                 folders.append(_scan(inner, below, above | {real}))
@@ -540,7 +541,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _is_file(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_file()
-    except OSError:  # in a folder that may be listed and not entered: whoever reads the file says so
+    except OSError:  # in a folder that may be listed and not entered: the reader of the file reports it
         return True
 
 

@@ -21,10 +21,9 @@ Keys = tuple[str | int, ...]
 
 
 class SchemaProblem(NamedTuple):
-    """Something that breaks a schema: the keys that lead to it, and what is wrong.
+    """A problem of a value by a schema: the keys that lead to it, and the text.
 
-    `of_key`: it is the last key that is wrong, whatever its value. `meant` is what was probably meant, "" if nothing is
-    like it.
+    `of_key`: the last key itself is wrong, not its value. `meant` is the probable name, "" if no name is similar.
     """
 
     keys: Keys
@@ -111,9 +110,9 @@ def _explain(document: Mapping[str, Any], value: Any) -> Iterator[SchemaProblem]
 
 
 def unlisted(document: Mapping[str, Any], value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, tuple[str, ...]]]:
-    """The keys of `value`, below `keys`, that a schema does not list, each with those that could stand there and don't.
+    """Yield the keys of `value`, below `keys`, that a schema does not list, each with the listed keys that are absent.
 
-    A mapping whose keys are not listed at all holds whatever it likes.
+    A mapping whose schema lists no keys may have any keys.
     """
     if isinstance(value, list):
         for index, item in enumerate(value):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # Running the tools of others: without a network, in an environment of their own, bounded in time and output.
 
 _MOST_ERRORS = 64 * 1024
-# Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
+# A port without a server: Go's client asks the proxy for everything that is not on this machine.
 _NO_PROXY_THERE = "http://127.0.0.1:9"
 _FRAMES = regex(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 _WARNING = regex(r"^# Warning.*$", re.MULTILINE)
@@ -293,9 +293,10 @@ class _Origins(NamedTuple):
                 yield manifest._replace(source=_changed_origin(manifest.object, alike) or manifest.source)
 
     def written(self) -> Iterator[Manifest]:
-        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say.
+        """Yield the manifests of OLM and of policies in the files that kustomizations name. Findings are about these
+        only.
 
-        Of what PolicyGenerators wrap there is whatever it is.
+        For the files that PolicyGenerators wrap, yield all manifests.
         """
         for path in self.tree.files:
             if not path.name.endswith(SUFFIXES):

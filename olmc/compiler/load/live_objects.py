@@ -102,8 +102,8 @@ def is_live(obj: KubernetesObject) -> bool:
 
 
 class Asked(NamedTuple):
-    """What counts besides the kinds that always do: ConfigMaps that CatalogSources name, and kinds whose CRDs operators
-    own, or have left behind."""
+    """The objects that count in addition to the usual kinds: ConfigMaps that CatalogSources name, and objects of kinds
+    whose CRDs operators own, or have left."""
 
     configmaps: frozenset[ObjectKey]
     kinds: frozenset[GroupKind]
@@ -160,8 +160,8 @@ def group_uids(objects: Iterable[KubernetesObject]) -> frozenset[str]:
 
 
 def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()) -> KubernetesObject:
-    """An object without the annotation of kubectl, and without what changes though nobody changes anything; of a
-    Secret only what it is for, of a rendering everything else, and no values of Secrets in other objects."""
+    """Return an object without kubectl's annotation and without fields that change by themselves. Of a Secret keep only
+    its purpose, of a rendering all other fields. Remove values of Secrets from other objects."""
     metadata = {**metadata_of(obj)}
     annotations = {**annotations_of(obj)}
     annotations.pop(LAST_APPLIED, None)
@@ -349,8 +349,8 @@ _HOW = "Print objects with `-o yaml` or `-o json`; `olmc import --print-command`
 
 
 class Dump(NamedTuple):
-    """What dumps of a cluster say: its state, and the kinds that it serves besides those that Kubernetes and OLM bring;
-    `has_apis` is whether they say anything of that."""
+    """The content of dumps of a cluster: its state, and the kinds that it serves in addition to those of Kubernetes and
+    OLM. `has_apis`: whether the dumps list any APIs."""
 
     state: ClusterState
     served: tuple[APIResource, ...] = ()
@@ -471,7 +471,7 @@ def _whole(key: ObjectKey, manifest: Manifest, manifests: Mapping[ObjectKey, Man
 
 
 def _last_applied(key: ObjectKey, manifest: Manifest, report: Report) -> KubernetesObject | None:
-    """What was applied last by a client that notes it down, None for an object that nobody has applied so."""
+    """Return the configuration that the last client applied and recorded; None if no client has recorded any."""
     noted = annotations_of(manifest.object).get(LAST_APPLIED)
     if noted is None:
         return None
@@ -499,7 +499,7 @@ _CHUNK = 1 << 20
 _TABLES = (".txt",)
 # Where `oc adm inspect`, which writes must-gathers, keeps objects.
 _OF_MUST_GATHER = regex(r"(^|/)(cluster-scoped-resources|namespaces)/")
-# What changes all the time, is most of a must-gather, and nobody asks for.
+# Kinds that change all the time, make up most of a must-gather, and are not needed.
 _NEVER_ASKED = regex(
     r"/(pods|events|leases|nodes|endpoints|endpointslices|replicasets|replicationcontrollers|machineconfigs|images|"
     r"imagestreams|controllerrevisions|packagemanifests|certificatesigningrequests)([./]|$)"
@@ -627,8 +627,8 @@ def _of_archive(name: str, stream: IO[bytes], report: Report) -> Iterator[tuple[
 
 
 def _read_to_the_end(stream: _Bounded, offset: int) -> None:
-    """Make sure that an archive ends where tarfile stops: it takes whatever is no header for the end, and checksums
-    stand behind everything else. Raises what reading raises."""
+    """Make sure that an archive ends where tarfile stops. tarfile takes any block that is no header for the end, and
+    checksums follow all other content. Raises the errors of the reader."""
     stream.seek(offset)
     if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise tarfile.ReadError("it breaks off")

@@ -81,7 +81,7 @@ def _main(kind: str, *arguments: str) -> int:
     request = json.load(sys.stdin)
     try:
         print(json.dumps(rendered(request)))
-    except Exception as error:  # whatever the library says
+    except Exception as error:  # the library may raise any error
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 1
     return 0

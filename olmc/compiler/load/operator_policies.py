@@ -77,7 +77,8 @@ def left_open(source: Source, shown: str, fields: Sequence[TemplateField]) -> Di
 
 
 def without_templates(obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What of an object is known: a Namespace by its name, whatever its labels; of others nothing, so None."""
+    """Return the known part of an object: a Namespace with its name, without labels that have templates. None for all
+    others."""
     is_namespace = obj["kind"] == "Namespace" and obj["apiVersion"] == "v1"
     if not is_namespace or not name_of(dict(obj)) or _MARK in name_of(dict(obj)):
         return None

@@ -256,7 +256,7 @@ def _catalogs_of_packages(served: Mapping[str, Catalog], manifests: Iterable[Man
 def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Installed:
     """All that was found, beside what is there by itself."""
     there = [*manifests, *reading.installed]
-    # The controller makes a group only where the namespace has none, whoever wrote that one.
+    # The controller makes a group only if the namespace has none of any origin.
     taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
     taken |= {openshift()["globalOperatorGroup"]["namespace"]} if openshift_place(there) is not None else set()
     groups = default_groups(reading.operators, taken)

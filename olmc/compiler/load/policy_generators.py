@@ -66,7 +66,7 @@ def files_of_folder(folder: Path) -> list[Path]:
     """The files that a PolicyGenerator reads of a folder without a kustomization: those at its top, by name."""
     try:
         return sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file())
-    except OSError:  # it may be entered and not listed: whoever reads it says so
+    except OSError:  # it may be entered and not listed: its reader reports it
         return []
 
 

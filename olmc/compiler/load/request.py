@@ -24,11 +24,11 @@ class CompileRequest(NamedTuple):
     """What to compile, and how; `compile`, `plan`, `diff` and `check` take it in the place of a path.
 
     `root`: the directory of a workspace or a bundle. `options`: what the user chooses; `fixed`: the names of those
-    options that `olmc.yaml` may not override. `narrowing`: what is left out, whatever `.olmcignore` and `olmc.yaml`
-    leave out. `beside`: a folder whose files count as well. `release`: how a folder that is a Helm chart is installed.
+    options that `olmc.yaml` may not override. `narrowing`: more files to leave out than `.olmcignore` and `olmc.yaml`
+    name. `beside`: a folder whose files count as well. `release`: how a folder that is a Helm chart is installed.
     `loader`: a function that loads catalogs in the place of `load_catalog`. `stage`: a function that hears when a stage
     begins. `part`: what is compiled of a repository at `root`, as one cluster. Without `obey_lock` the resolver
-    chooses all versions, whatever `olmc.lock` has. `tree`: the tree below `root`, or the part of it that counts, if it
+    chooses all versions and ignores `olmc.lock`. `tree`: the tree below `root`, or the part of it that counts, if it
     was scanned already; with a `narrowing` it is scanned again, except for its whole folders. With
     `without_idle_bundles` a repository of bundles in which nothing installs a bundle is read without them.
     """
@@ -67,7 +67,7 @@ def request_of(
 
 
 class BesideFolder(NamedTuple):
-    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
+    """A folder that was read already: its content, which does not change, and the findings about it."""
 
     path: Path
     found: FoundFiles

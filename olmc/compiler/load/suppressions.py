@@ -66,7 +66,7 @@ def comments(path: str, text: str) -> Iterator[Suppression]:
         match = _COMMENT.search(line) if _MARK in line else None
         if match is None:
             continue
-        # A comment on a line of its own speaks of what comes next, whatever comments and `---` are between.
+        # A comment on a line of its own applies to the next content, past other comments and `---`.
         target = behind[number - 1] if line.lstrip().startswith("#") else number
         place = Location(path, number, line.index("#", match.start()) + 1)
         for code in (match[1] or "").split(","):

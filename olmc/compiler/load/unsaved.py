@@ -36,7 +36,7 @@ class UnsavedPath(_Base):
 
     @property
     def is_absent(self) -> bool:
-        """Whether it counts as not there, whatever the disk has."""
+        """Return whether it counts as absent, also if the disk has it."""
         return bool(self.absent) and f"{os.path.abspath(self)}/".startswith(self.absent)  # noqa: PTH100  # no link
 
     def _check_there(self) -> None:
@@ -114,7 +114,7 @@ def has_absent(root: Path) -> bool:
 
 
 def is_absent(path: Path) -> bool:
-    """Whether a file or folder counts as not there, whatever the disk has."""
+    """Return whether a file or folder counts as absent, also if the disk has it."""
     return isinstance(path, UnsavedPath) and path.is_absent
 
 

@@ -1,4 +1,5 @@
-"""What `olmc vendor` has put into `vendor/`: the content of images, held against the digests in `olmc.lock`."""
+"""The content of `vendor/`: `olmc vendor` writes images into it, and olmc compares them with the digests in
+`olmc.lock`."""
 
 from __future__ import annotations
 
@@ -176,7 +177,7 @@ def image_catalogs(
         image = locked.get(catalog_image(manifest.object, kube_version))
         if image is None:
             continue
-        # Several CatalogSources may show one image, which is held against its digest and read once.
+        # Several CatalogSources may show one image, whose digest is checked and whose content is read once.
         if image.image not in loaded:
             folder = intact_folder(root, image, report)
             texts = catalog_texts(root, folder, report) if folder is not None else {}

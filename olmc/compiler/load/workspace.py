@@ -490,8 +490,7 @@ def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
 
 
 def read_as(root: Path, folder: Path) -> str:
-    """What every file in `folder` is part of for the workspace at `root`, whoever wrote it: `bundle`, `catalog`, or ""
-    for nothing."""
+    """Return the role of all files in `folder` in the workspace at `root`: `bundle`, `catalog`, or "" for none."""
     home, there = real_path(root), real_path(folder)
     names = there.relative_to(home).parts if there.is_relative_to(home) else ()
     if any(name.startswith(".") for name in names):

@@ -303,7 +303,7 @@ def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) 
 
 
 NAMED_MARK = ".olmc-named"
-"""The file that marks a folder of files that the user names: each is read, whatever its name ends with."""
+"""The file that marks a folder of files that the user names: olmc reads each of them, with any ending."""
 
 
 def add_files(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:

@@ -109,8 +109,8 @@ class Catalog(NamedTuple):
     """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or "".
 
     `images` are the bundles that its templates name and that are no folders of the workspace. `files` are those that
-    were read, `unused` the objects in them that count for nothing in a catalog. `left_out` are the packages that it has
-    besides, of which no more is known. `entry_index` is what is known of its entries without making them;
+    were read, `unused` the objects in them that a catalog ignores. `left_out` are its other packages, of which
+    no more is known. `entry_index` is what is known of its entries without making them;
     `self_contained`: its files alone say all of it, so that they need not be read again.
 
     Where the parts do not fit together, `documents` are the packages as the documents have them, for a server that

@@ -246,7 +246,7 @@ class Subscription(NamedTuple):
     `unpacking_message`, and `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by
     itself; `condition_types` are those of the conditions that it has in the workspace, whose order stays;
     `deprecations` the types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that
-    one which is not there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the
+    a missing one was deleted, and is not just unknown. `health` and `unhealthy` are the list catalogHealth and the
     condition CatalogSourcesUnhealthy that it has in the workspace. `misses_plan`: it says that its plan is missing.
     """
 
@@ -400,8 +400,8 @@ class Cluster(NamedTuple):
 
     `profile`: the formats of the OLM that runs in it. `namespaces`: all namespaces with their labels. `groups`: the
     OperatorGroups that the API server accepted, and `provided` the APIs that the annotation of each lists (None: no
-    annotation). `objects`: the objects that nobody derives again: manifests, and what InstallPlans created. `csvs` and
-    `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
+    annotation). `objects`: the objects that OLM does not derive again: manifests, and objects of InstallPlans. `csvs`
+    and `members`: the CSVs that are no copies, and their states. `adopted`: the component labels that CSVs, and
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted, and `replaced` those of them whose install strategy was begun. `seeded`: what
     was left of the groups' annotations after their first sync.

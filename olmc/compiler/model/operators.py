@@ -1,8 +1,8 @@
-"""The nouns of the olm-operator: APIs, CSVs with what they describe, OperatorGroups.
+"""The nouns of the olm-operator: APIs, CSVs with their descriptions, OperatorGroups.
 
-Whoever reads a CSV or an OperatorGroup does so here. The accessors take untrusted input: what
-has another type than it should have counts as not there, on which everybody relies. The classes that describe a part of
-a CSV have the names of OLM's Go types for it, cut short where OLM's repeat themselves.
+All code that reads a CSV or an OperatorGroup uses this module. The accessors take untrusted input: a value of a wrong
+type counts as absent, and callers rely on that. The classes that describe a part of a CSV have the names of OLM's Go
+types, shortened where OLM's repeat themselves.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Options(NamedTuple):
     `protected_copied_csv_namespaces`: where copies stay although OLMConfig disables them (R-COPY-5).
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `api_resources`: more of these, of which plural and scope are known: those of an OpenShift release.
-    `namespaces`: namespaces that exist besides those of the workspace.
+    `namespaces`: namespaces that exist in addition to those of the workspace.
     `global_groups`: OperatorGroups for all namespaces that the cluster has already, as those of OpenShift.
     `default_namespace`: the namespace of manifests that name none, "" to leave them as they are.
     `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
@@ -101,7 +101,7 @@ class Options(NamedTuple):
     `descoped`: operators without install modes, or with AllNamespaces alone, count as descoped.
     `shared_apis`: APIs, as `plural.group`, that several descoped operators may provide.
     `operators_and_installs`: the kinds Operator and Install of the proposal count.
-    `user`, `user_groups`: who creates the Operators and approves the Installs ("": nobody is asked for).
+    `user`, `user_groups`: who creates the Operators and approves the Installs ("": no user is checked).
     `approve_installs`: every Install counts as approved, by `user` or, without one, by somebody who may do everything.
     `approved_installs`: Installs that count as approved likewise: `OPERATOR` (all of its Installs), `OPERATOR/INSTALL`,
     `INSTALL` for one that a user wrote, or `all`.
@@ -140,7 +140,7 @@ class Options(NamedTuple):
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()
     install_namespace: str = ""
-    # None and () differ: nobody has asked, or somebody has asked for all namespaces.
+    # None and () differ: the option is unset, or it is set to all namespaces.
     watch: tuple[str, ...] | None = None
     descoped: bool = False
     shared_apis: tuple[str, ...] = ()

@@ -290,7 +290,7 @@ class Workspace(NamedTuple):
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
     are not finished have unpacked, by image.
-    `cel`: what rules in CEL have cost so far, whatever is compiled of it. `repository`: the entries of what is no
+    `cel`: the cost of rules in CEL so far, for all compilations of it. `repository`: the entries of what is no
     workspace (`olmc.compiler.load.entries.Repository`). `is_of_repository`: it is one cluster of a repository, and has
     what its platform brings. `has_idle_bundles`: there are bundles that olmc has not read, as nothing installs one.
     """
@@ -367,9 +367,9 @@ class ClusterState(NamedTuple):
 
     `objects`: all of them, with their status. `applied`: the manifests that were applied, by what they are: what an
     apply compares with. `tracked`: those of the repository that the state is compared with, which are what a GitOps
-    tool prunes; who else has applied what nobody can see. `expected`: what the repository comes to rest in, where it
-    was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
-    None where nobody knows. `documents` is what its files hold, by path and text, so that
+    tool prunes; the objects of other appliers are unknown. `expected`: the end state of the repository, if the user
+    names it in addition to the cluster. `ignored`: the patterns of files that the repository leaves out of itself,
+    None where that is unknown. `documents` is what its files hold, by path and text, so that
     what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
     `is_whole`: a compilation made it, so that an object that it lacks does not exist. `of_policies` are objects that
     policies put there: they stay without the policy, and while it only informs. `refused` are objects that the API

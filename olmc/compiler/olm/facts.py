@@ -98,7 +98,7 @@ def is_copy(csv: _Object) -> bool:
 
 def is_copy_by_metadata(csv: _Object) -> bool:
     """Decide the same of a CSV whose status does not count: of a bundle's, or of one that olmc reconciles."""
-    # Also a CSV that nobody has copied, if its bundle brings this annotation along (observed-27).
+    # This includes a CSV that is no copy if its bundle brings this annotation (observed-27).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/vendor/github.com/operator-framework/api/pkg/operators/v1alpha1/clusterserviceversion.go#L121-L141
     home = annotations_of(csv).get(_HOME)
     return (home is not None and text(home) != namespace_of(csv)) or has_copy_label(csv)
@@ -331,7 +331,7 @@ def account_of_pod(pod: _Object) -> str:
 
 def account_of_deployment(csv: Csv, deployment: StrategyDeployment) -> str:
     """Return the ServiceAccount that a Deployment of a CSV's install strategy runs as."""
-    # OLM writes `default` into one that serves, whatever the deprecated field says (R-CERT-4).
+    # OLM writes `default` into one that serves, and ignores the deprecated field (R-CERT-4).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L453-L455
     apis = (*csv.owned_apiservices, *csv.required_apiservices)
     serves = {api.deployment for api in apis} | {webhook.deployment for webhook in csv.webhooks}

@@ -268,7 +268,7 @@ def stable_group_uid(namespace: str, name: str) -> str:
     return uid_for("operators.coreos.com/v1", "OperatorGroup", namespace, name)
 
 
-# Decided by kind alone, whatever the API group says: these become the core object of that kind.
+# OLM looks at the kind alone and ignores the API group: these become the core object of that kind.
 CORE_KINDS = {
     "Secret": "v1",
     "ConfigMap": "v1",
@@ -411,7 +411,7 @@ Release = tuple[int, int]
 
 
 class OpenShiftMaximum(NamedTuple):
-    """The release that a property names, None for none, or OLM's text for why nobody can tell (R-OCP-4)."""
+    """The release that a property names, None for none, or OLM's text for why it can't be read (R-OCP-4)."""
 
     release: Release | None = None
     error: str = ""

@@ -1,4 +1,4 @@
-"""Objects as a directory, a file each; whatever is written stands beside its place first and is renamed into it."""
+"""Write objects as a directory, a file each. olmc writes each file beside its place and then renames it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ PLAIN, PRIVATE = 0o666, 0o600
 
 
 def put(path: Path, text: str, *, mode: int = PLAIN, synced: bool = False) -> None:
-    """Write a file, UTF-8 and with line ends as they are; a link is replaced, not followed. Of `mode` the umask takes
-    away what it is for.
+    """Write a file, UTF-8 and with line ends as they are; replace a link, do not follow it. The umask restricts `mode`.
 
-    With `synced` it is on the disk when this returns, whatever happens to the machine. Raises OSError; what was there
-    is there still.
+    With `synced` the file is on the disk when this returns, also after a crash of the machine. Raises OSError; the
+    previous file stays then.
     """
     put_parts(path, [text.encode()], mode=mode, synced=synced)
 
@@ -52,8 +51,8 @@ def put_parts(path: Path, parts: Iterable[bytes], *, mode: int = PLAIN, synced: 
 
 
 def link_below(folder: Path, path: str) -> Path | None:
-    """The first link on the way from a folder to a path below it: whoever is asked to write there would write
-    elsewhere. None where there is none."""
+    """Return the first link on the way from a folder to a path below it, as a file written there would be elsewhere.
+    None if there is no link."""
     place = folder
     for part in PurePosixPath(path).parts:
         place = place / part
@@ -170,8 +169,8 @@ def _named(objects: Sequence[Rendered]) -> dict[str, Rendered]:
         if name in named:
             name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
         if name in named:
-            # Short digests are for people: whoever chooses names can find some that have the same, and an object that
-            # takes another one's file would be missing.
+            # Short digests are for people. Chosen names can have the same short digest, and then one object would
+            # replace the file of another.
             whole = hashlib.sha256(repr(tuple(rendered.identity)).encode()).hexdigest()
             name = f"{name.removesuffix('.yaml')[:_NAME_LIMIT]}-{whole}.yaml"
         named[name] = rendered
@@ -255,7 +254,7 @@ def write(folder: Path, files: Files, private: Collection[str] = ()) -> Changes:
         put_parts(folder / name, files[name], mode=PRIVATE if name in private else PLAIN)
     for name in private:
         (folder / name).chmod(stat.S_IMODE((folder / name).stat().st_mode) & PRIVATE)
-    # After the others, so that whoever stops in between has too much, never too little.
+    # After the others, so that an interrupted run leaves too many files, never too few.
     for name in difference.stale:
         (folder / name).unlink(missing_ok=True)
     # Last of all, since it is what the next run knows by which files are stale.

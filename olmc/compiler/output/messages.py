@@ -51,7 +51,7 @@ _CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029"
 _UNSEEN = "\xad\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 _UNSAFE = regex(f"[{_TURNING}{_CONTROL}{_UNSEEN}]")
 _ESCAPED_IN_JSON = regex(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
-# GitHub takes such lines for commands, wherever they come from, and whatever blanks they begin with.
+# GitHub takes such lines for commands, from any source and after any blanks.
 _COMMAND = regex(r"\s*::[A-Za-z][\w-]*(\s[^:]*)?::")
 
 
@@ -194,7 +194,7 @@ def in_color(text: str, style: str) -> str:
 
 
 def in_black(text: str, style: str) -> str:  # noqa: ARG001
-    """A text in no style, for whatever is no terminal."""
+    """Return a text without a style, for outputs that are no terminal."""
     return text
 
 

@@ -96,7 +96,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRef
 
 def _metadata_errors(csv: KubernetesObject) -> list[FieldError]:
     """What is wrong with the metadata of a CSV."""
-    # The namespace is not the bundle's to choose: whatever is written there, the plan's takes its place (R-CAT-717).
+    # The plan's namespace replaces that of the bundle (R-CAT-717).
     sent = {**csv, "metadata": {**csv["metadata"], "namespace": "ns"}}
     return metadata_errors(_with_uids(sent), is_dns1123_subdomain, namespaced=True)
 
@@ -105,9 +105,9 @@ _CSV_SCHEMA = "clusterserviceversion"
 
 
 def _schema_errors(csv: KubernetesObject) -> list[FieldError]:
-    """What is wrong with a CSV by its CRD's schema, as far as OLM's types let it pass (R-DEP-8).
+    """Return the errors of a CSV by its CRD's schema, as far as OLM's types accept it (R-DEP-8).
 
-    They write null for a list that nobody has given: the API server drops it, and misses it where it is required.
+    OLM writes null for an absent list. The API server drops it, and reports it as missing where it is required.
     """
     sent = without_nulls(_CSV_SCHEMA, csv)
     if surely_valid(schema(_CSV_SCHEMA), sent):
@@ -219,9 +219,9 @@ def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 
 def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
-    """R-CAT-711: a Subscription for a dependency; one of that name that exists stays as it is.
+    """Create a Subscription for a dependency (R-CAT-711); one of that name that exists stays as it is.
 
-    Whatever API and namespace a bundle gives one: it is created as OLM's, in the namespace of the plan.
+    OLM ignores its API and its namespace in the bundle, and creates its own kind in the namespace of the plan.
     """
     # Metadata has one type in all kinds, of which this one has hardly anything else.
     typed = _decoded({"metadata": step.object["metadata"]}, "ServiceAccount", step)
@@ -358,7 +358,7 @@ def _merged_account(obj: KubernetesObject, existing: Rendered | None) -> Kuberne
     """R-CAT-713: owners are united, the new annotations win."""
     if existing is None:
         return obj
-    # Two CSVs may work under one account; whoever goes first must not take it along.
+    # Two CSVs may use one account; the deletion of the first must not delete it.
     owners = owner_references(existing.object)
     owners += [ref for ref in owner_references(obj) if ref not in owners]
     annotations = {**annotations_of(existing.object), **annotations_of(obj)}

@@ -97,7 +97,7 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
     else:
         before = {**as_v1(existing.object), "status": {"storedVersions": Crd(existing.object).stored_versions}}
         errors, doing = update_errors(crd, before), f'error updating CRD "{name}": '
-    # The documents expect OLM to take versions that are gone out of the status before it writes (R-CAT-725).
+    # The documents expect OLM to remove deleted versions from the status before it writes (R-CAT-725).
     if legacy:
         errors = [error for error in errors if not error.field.startswith("status.storedVersions")]
     if errors:
@@ -112,7 +112,8 @@ def _with_installers(
     prefix = cluster.profile.crd_annotation_alongside
     if not prefix:
         return {**annotations_of(crd)}
-    # Whoever installed it before stays named, unless it is gone: a CSV looks here for who brought the CRD (R-REQ-3).
+    # CSVs that installed it before stay in the list if they exist, as a CSV reads here which CSV brought the CRD
+    # (R-REQ-3).
     values = [
         str(value)
         for source in (crd, existing.object if existing else {})
@@ -132,7 +133,7 @@ def _installer_exists(value: str, cluster: Cluster) -> bool:
 
 
 def without_installers(crd: KubernetesObject, gone: NamespacedName) -> KubernetesObject:
-    """A CRD without the trace of a CSV that is gone; one that nobody else installed keeps the trace."""
+    """Return a CRD without the annotation of a deleted CSV. A CRD without another installer keeps it."""
     annotations = annotations_of(crd)
     if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
         return crd
@@ -162,7 +163,7 @@ def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: Names
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
     others = (other for key, other in cluster.csvs.items() if key != csv and not is_copy_by_metadata(other.object))
     owners = [other for other in others if any(item.name == name for item in other.owned_crds)]
-    # A CRD with one owner is upgraded at once, whatever it breaks (R-CAT-725).
+    # OLM upgrades a CRD with one owner at once, without a check of its objects (R-CAT-725).
     if len(owners) <= 1:
         return
     kept = _version_names(new)
@@ -183,7 +184,7 @@ def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
 
 
 def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[StepError]:
-    # Whoever converts by webhook may make objects fit: OLM then only warns of what doesn't (R-CAT-723).
+    # A conversion webhook may make objects fit, so OLM only warns of those that do not (R-CAT-723).
     if new.conversion.get("strategy") == "Webhook":
         return
     group, kind = new.group, new.kind

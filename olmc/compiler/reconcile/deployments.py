@@ -54,7 +54,7 @@ from olmc.k8s.objects import (
 
 # What serves API services and webhooks: Deployments, and the certificates that they get (R-CERT-1, R-CERT-4).
 
-# OLM makes a new CA in every cluster, so nobody can know its hash beforehand (R-CERT-3, U-3).
+# OLM makes a new CA in every cluster, so its hash is unknown beforehand (R-CERT-3, U-3).
 UNKNOWN_CA_HASH = ""
 
 Description = APIServiceDescription | WebhookDescription
@@ -258,8 +258,7 @@ def with_certificates(spec: Mapping[str, Any], name: str, csv: Csv, profile: Pro
     pod.setdefault("serviceAccountName", "default")
     for serving in servings(profile, csv):
         if serving.deployment.name == name:
-            # Both volumes, whatever the Deployment serves: one is where webhooks look, one where API services do
-            # (R-CERT-4).
+            # Each Deployment that serves gets both volumes: webhooks read one, API services the other (R-CERT-4).
             for volume, mount in profile.cert_volumes.items():
                 pod = _mount(pod, volume, mount, serving.names["secret"])
     template["spec"] = pod
@@ -368,10 +367,10 @@ def merged_env(have: Variables, new: Variables) -> list[Mapping[str, Any]]:
 
 
 def _overwrite_env(have: Variables, new: Variables) -> list[Mapping[str, Any]]:
-    """As `merged_env` was at first, which knew of values only.
+    """Merge variables as the first form of `merged_env`, which knew values only.
 
-    The first entry of the name takes the new value beside whatever else it has; an entry that is appended has its name
-    and its value, and a name listed twice is appended twice.
+    The first entry of the name gets the new value and keeps its other fields. An appended entry has its name and its
+    value, and a name listed twice is appended twice.
     """
     merged = [*have]
     places = {item.get("name"): place for place, item in reversed([*enumerate(have)])}
@@ -640,7 +639,7 @@ def is_written(csv: Csv, cluster: Cluster, options: Options) -> bool:
             return False
         labels = labels_of(stored.object)
         is_own = owner_labels(cluster.profile, csv.name, csv.namespace).items() <= labels.items()
-        # Over the hash of a CA that nobody knows there is none to compare (R-DEP-10).
+        # There is no hash to compare over the unknown hash of a CA (R-DEP-10).
         digest = labels.get(SPEC_HASH)
         if not is_own or (digest and digest != _hash_beside(cluster, options, csv, item, stored.object)):
             return False

@@ -337,7 +337,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if not name.namespace and not member.succeeded:
             yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
             continue
-        # OLM says nothing of such a CSV, ever: without this nobody would know why it does not run (observed-27).
+        # OLM never reports such a CSV, so without this finding the cause would stay unknown (observed-27).
         if is_copy_by_metadata(member.csv.object):
             home = member.csv.annotations.get("olm.operatorNamespace")
             place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")

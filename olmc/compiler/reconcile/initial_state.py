@@ -354,7 +354,8 @@ def _catalogs(
         if name not in served:
             asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
             homes = {key.namespace for key in asked if key.name == name}
-            # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
+            # A catalog is in the namespaces of the Subscriptions that name it; without any it is a global catalog
+            # (R-CAT-502).
             for namespace in sorted(homes) or [options.global_catalog_namespace] * (name not in of_v1):
                 key = CatalogKey(namespace, name)
                 sources.setdefault(key, _catalog_source(key, catalog))
@@ -384,7 +385,7 @@ def _catalog_source(key: CatalogKey, catalog: Catalog | None, address: str = "",
         problem = f"no registry client established for catalogsource {key.namespace}/{key.name}"
         return CatalogSource(key, 0, None, problem=problem, refused=refusal)
     if catalog is None or catalog.lacks_bundles:
-        # OLM has a client and finds nobody at the other end, which is another message (observed-10).
+        # OLM has a client, and no server answers, which is another message (observed-10).
         problem = _UNREACHABLE.format(address=address or "unknown", why=_NO_CONTENT)
         return CatalogSource(key, 0, None, problem=problem, lacks_bundles=catalog is not None)
     from olmc.compiler.catalogs.content import served_candidates  # takes long to import, and bundles don't need it

@@ -93,8 +93,8 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     if stop is None:
         complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
         return _add(cluster, complete)
-    # What is forbidden OLM tries again for ever, since somebody may grant it; anything else fails after a minute
-    # (R-CAT-605, D23).
+    # OLM retries a forbidden step without end, since an administrator may grant the right; any other step fails after a
+    # minute (R-CAT-605, D23).
     if stop.cause is PlanFault.FORBIDDEN:
         text = f"retrying execution due to error: {stop.problem}"
         return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))
@@ -244,8 +244,8 @@ def _second_stop(before: Cluster, after: Cluster, plan: InstallPlan, options: Op
 
 
 def _rest_mapping(cluster: Cluster, step: Step, options: Options) -> RestMapping:
-    """What a step writes to: of OLM's and the core kinds the kind alone decides, whatever group is written there
-    (observed-22)."""
+    """Return the mapping of the object that a step writes. For OLM's and the core kinds the kind alone decides, and OLM
+    ignores the group (observed-22)."""
     if step.kind not in CREATING:
         return mapper_of(cluster, options).mapping(step.gvk.group_kind)
     group = split_api_version(CORE_KINDS.get(step.kind, CSV_API))[0]
@@ -277,7 +277,8 @@ def _forbidden(cluster: Cluster, step: Step, target: StepTarget, account: str) -
 
 
 def _updating(step: Step, existing: Rendered) -> Iterator[tuple[str, str]]:
-    """The verbs that OLM needs besides `create` for an object that exists, each with the beginning of its error."""
+    """Yield the verbs that OLM needs in addition to `create` for an existing object, each with the start of its
+    error."""
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/step_ensurer.go#L117-L361
     if step.kind in (CSV_KIND, "Subscription"):
         return

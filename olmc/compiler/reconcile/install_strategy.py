@@ -110,11 +110,11 @@ _LABEL_LIMIT = 63
 
 
 class InstallOutcome(NamedTuple):
-    """How an install ended: `failure` None when everything was written; `flapping` when OLM tries again for ever, after
-    a failure or because what it has written never counts as installed.
+    """The end of an install: `failure` is None when everything was written. `flapping` is true when OLM retries without
+    end, after a failure or because the written objects never count as installed.
 
     `phase` is the one that the CSV is in when it did not succeed; `place`: the keys in the CSV that lead to the cause,
-    where it is known.
+    if they are known.
     """
 
     failure: Failure | None
@@ -425,7 +425,8 @@ def _fail(text: str, installation: StrategyProgress | None) -> InstallOutcome:
 
 
 def _is_never_ready(csv: Csv) -> bool:
-    """Whether a webhook of a Deployment that the strategy doesn't have lets OLM reinstall for ever."""
+    """Return whether OLM reinstalls without end because of a webhook for a Deployment that the strategy does not
+    have."""
     # Its configuration has no CA (R-WH-6), and OLM never takes such an installation for a complete one (observed-20).
     names = {deployment.name for deployment in csv.deployments}
     return any(webhook.deployment not in names for webhook in csv.webhooks)
@@ -537,7 +538,7 @@ def _conversion_problem(
     csv: Csv, webhook: WebhookDescription, objects: Mapping[ObjectKey, Rendered], asked: _Asked
 ) -> _WebhookStop:
     """The first error of a conversion webhook, and how many CRDs are written before it (R-WH-7, R-WH-8)."""
-    # A CRD has one conversion for the whole cluster, so whoever serves it has to work in all of it (R-WH-7).
+    # A CRD has one conversion for the whole cluster, so its server has to work in all of it (R-WH-7).
     if any((mode.type == "AllNamespaces") != mode.supported for mode in csv.install_modes):
         text = "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
         return _WebhookStop(text, 0)

@@ -138,8 +138,8 @@ def _containers(csv: Csv) -> int:
 
 # By uid the condition is an owner of its own; it goes with its CSV, and what it owns goes with it (R-OC-1, R-OC-2).
 _OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
-# A CSV can't own what has no namespace, so its finalizer deletes these by owner labels. Other cluster-wide objects of a
-# bundle nobody deletes (R-CAT-752, D30).
+# A CSV can't own an object without a namespace, so its finalizer deletes these by owner labels. OLM does not delete
+# other cluster-wide objects of a bundle (R-CAT-752, D30).
 FINALIZED_KINDS = frozenset(
     "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
 )
@@ -215,7 +215,7 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     objects: dict[ObjectKey, Rendered] = {}
     again = _made_again(name.namespace, cluster)
     for key, rendered in cluster.objects.items():
-        # Whoever else owns the API has adopted it: the labels of its new owner are written only when objects are
+        # Another owner of the API has adopted it. The labels of the new owner are written only when objects are
         # rendered (R-API-3).
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
@@ -281,7 +281,8 @@ def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
 
 
 def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:
-    """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
+    """Return an object after the deletion of a CSV: None if that was its last owner, otherwise without the
+    reference."""
     labels = labels_of(rendered.object)
     if key.kind in FINALIZED_KINDS:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
@@ -308,7 +309,8 @@ def _refers_to(ref: Mapping[str, object], home: str, gone: NamespacedName) -> bo
 
 
 def deleted_deployments(cluster: Cluster) -> Iterator[ObjectKey]:
-    """Whatever has the name of a Deployment of a CSV that must not provide its APIs, whoever made it (R-CSV-13)."""
+    """Yield all objects with the name of a Deployment of a CSV that must not provide its APIs, of any origin
+    (R-CSV-13)."""
     for name, member in cluster.members.items():
         if member.reason in NOT_PROVIDING:
             for deployment in member.csv.deployments:
@@ -330,8 +332,8 @@ def may_be_copied(member: CsvState) -> bool:
 
 def gets_api_roles(member: CsvState, profile: Profile) -> bool:
     """Whether ClusterRoles are made for the APIs of a CSV."""
-    # OLM makes them in a sync of a CSV that has Succeeded before, whatever its group (R-CR-1); before 0.10 in the sync
-    # that copies it, and the documents speak of global operators alone.
+    # OLM makes them in a sync of a CSV that has Succeeded before, without regard to its group (R-CR-1). Before 0.10 it
+    # makes them in the sync that copies the CSV, and the documents mention global operators alone.
     match profile.api_clusterrole_when:
         case "copied":
             return may_be_copied(member)
@@ -703,7 +705,7 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
     replaces = Csv(bundle.csv.object).replaces
     steps: tuple[Step, ...] = ()
     try:
-        # The steps are those of an InstallPlan, without one: nothing had to be resolved, so nobody made a plan.
+        # The steps are those of an InstallPlan, without one: no resolution was necessary, so OLM made no plan.
         content, profile = bundle_content(bundle), profile_of(options.olm_version)
         csv = csv_object(content, namespace, replaces, properties, profile)
         steps = bundle_steps(content, csv, NO_CATALOG, profile)

@@ -47,7 +47,7 @@ _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 _CONFIG = ("spec", "config")
 _DEPLOYMENTS = ("spec", "install", "spec", "deployments")
 
-# More fields than that nobody reads in a hint.
+# A hint with more fields is too long to read.
 _MOST = 12
 _WRITE_KIND = "Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes."
 
@@ -114,9 +114,10 @@ class DroppedField(NamedTuple):
 
 
 def dropped_fields(obj: KubernetesObject, profile: Profile, *, exact: bool = True) -> Iterator[DroppedField]:
-    """The fields of one of OLM's objects that are dropped, apart from its status.
+    """Yield the fields of one of OLM's objects that are dropped, apart from its status.
 
-    Without `exact` it is a CSV of a bundle, which OLM reads before the API server does, whatever the case of its keys.
+    Without `exact` it is a CSV of a bundle, which OLM reads before the API server does, and OLM ignores the case of
+    keys.
     """
     return (_described(obj, field) for field in _dropped(obj, profile, exact))
 
@@ -215,7 +216,7 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
 
 
 _UNJUDGED = "?"
-"""Stands for the field that could be meant where nobody has looked for it; no field has the name."""
+"""A mark for a probable field that is not looked up yet; no field has this name."""
 
 _SHOWN_BY_DOCUMENTS = frozenset({("OperatorGroup", "spec.serviceAccount"), ("OperatorGroup", "metadata.spec")})
 """Fields in examples of OLM's documents that no API server keeps (differences.md)."""
@@ -324,7 +325,8 @@ def name_of(obj: KubernetesObject) -> str:
 
 
 def _crds(workspace: Workspace, options: Options) -> RestMapper:
-    """What the CRDs of the workspace say, those of its bundles included, and what the cluster serves besides."""
+    """Return the kinds of the CRDs of the workspace, those of its bundles included, and the other kinds that the
+    cluster serves."""
     bundles = (*workspace.bundles.values(), *workspace.vendored.values())
     shipped = (obj for bundle in bundles for obj in bundle.objects)
     objects = (*(manifest.object for manifest in workspace.manifests), *shipped)
@@ -375,7 +377,7 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     # Neither the kind nor the group is known: a custom resource of something that the workspace does not have.
     if not homes and not here:
         return None
-    # A kind that Kubernetes had once is reported where it is gone, with what has taken its place.
+    # Another finding reports a kind that Kubernetes has removed, with its replacement.
     if is_native(api, options.kube_version) or removal_of(api, options.kube_version) is not None:
         return None
     place, meant = ("kind",), ""

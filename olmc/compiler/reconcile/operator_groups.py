@@ -35,9 +35,10 @@ def binds_itself(member: CsvState, options: Options) -> bool:
 
 
 def needs_no_group(csv: Csv, cluster: Cluster, options: Options) -> bool:
-    """Whether no OperatorGroup judges a CSV: it is descoped (R-DESCOPE-3, R-DESCOPE-8), or an Install brought it.
+    """Return whether no OperatorGroup validates a CSV: it is descoped (R-DESCOPE-3, R-DESCOPE-8), or an Install brought
+    it.
 
-    A group that there is says where a descoped operator may work, whatever install modes it has.
+    An existing group decides the namespaces of a descoped operator, independent of its install modes.
     """
     return is_descoped(csv, options) or namespaced_name(csv) in cluster.installed
 
@@ -59,7 +60,7 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     """
     if not options.descoped:
         return cluster
-    # Such an operator watches everything by definition, so nobody is asked to say so in a group (R-DESCOPE-2).
+    # Such an operator watches all namespaces by definition, so it needs no group (R-DESCOPE-2).
     alone = [csv for csv in cluster.csvs.values() if csv.scope == "global" and not cluster.groups_in(csv.namespace)]
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
@@ -110,8 +111,8 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     given = spec_of(obj)
     spec: dict[str, Any] = {key: given[key] for key in profile.operatorgroup_api["spec"] if given.get(key) is not None}
     selector = spec.get("selector")
-    # The documents write labels right below the selector. The CRD drops them, and what is left selects everything,
-    # which nobody meant: so it is reported (R-OG-2).
+    # The documents write labels right below the selector. The CRD drops them, and the empty selector selects
+    # everything, which the author did not intend. So olmc reports it (R-OG-2).
     if isinstance(selector, dict) and profile.operatorgroup_api.get("selector") == "labels":
         spec["selector"] = _of_labels(selector)
     elif isinstance(selector, dict):
@@ -202,7 +203,7 @@ def target_set(group: OperatorGroup) -> frozenset[str] | None:
     """The namespaces that count when groups are intersected (R-CSV-10); None stands for all namespaces."""
     if group.is_global:
         return None
-    # The group's own namespace counts although nobody targets it, as its CSVs are there (R-CSV-10).
+    # The group's own namespace counts even if it is no target, as its CSVs are there (R-CSV-10).
     return frozenset({*group.targets, group.namespace}) if group.targets else frozenset()
 
 
@@ -268,7 +269,7 @@ def _bytes(text: str) -> bytes:
 Failure = tuple[str, str]  # reason and message
 
 STATIC, CONFLICT = "CannotModifyStaticOperatorGroupProvidedAPIs", "InterOperatorGroupOwnerConflict"
-# OLM deletes the Deployments of CSVs that fail for these reasons, by their names, whoever made them (R-CSV-13).
+# OLM deletes the Deployments of CSVs that fail for these reasons, by their names, of any origin (R-CSV-13).
 NOT_PROVIDING = frozenset({STATIC, CONFLICT})
 
 
@@ -286,7 +287,7 @@ def install_mode_failure(csv: Csv, group: OperatorGroup) -> Failure | None:
     """Why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
     if not group.targets:
         return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
-    # The list is a set in OLM: a type that stands there twice makes it none, whatever it says (R-CSV-7).
+    # The list is a set in OLM: a type that occurs twice makes it invalid (R-CSV-7).
     modes: dict[str, bool] = {}
     listed = csv.install_modes
     for mode in listed:

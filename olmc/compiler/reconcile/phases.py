@@ -145,8 +145,8 @@ def _judge_all(
         member = _judge(csv, cluster, options, context, provided, served, members, neighbours)
         members = members.updated({name: member})
         before = NamespacedName(name.namespace, csv.replaces)
-        # A CSV that works is being replaced as soon as one exists that names it, whatever becomes of that (R-CSV-19);
-        # one that OLM leaves untouched does not count.
+        # OLM starts to replace a CSV that works as soon as one exists that names it, also if that one fails later
+        # (R-CSV-19). A CSV that OLM leaves untouched does not count.
         works = before in members and before != name and members[before].succeeded
         if works and member.phase and not is_terminating(members[before].csv.object):
             members = members.updated({before: _mark_replaced(members[before], csv.name)})
@@ -234,8 +234,8 @@ def _through_phases(
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     name = namespaced_name(csv)
     earlier, newer = cluster.members.get(name), successor(name, cluster.csvs)
-    # Of a CSV that is being replaced OLM only asks whether it may go, also once its successor is gone: requirements,
-    # targets and Deployments it looks at no more (R-CSV-24, observed-45).
+    # For a CSV in phase Replacing OLM only checks whether it may delete it, also without its successor. It no longer
+    # checks requirements, targets and Deployments (R-CSV-24, observed-45).
     if earlier is not None and earlier.phase == "Replacing":
         return earlier._replace(group=group)
     worked = earlier is not None and earlier.group is not None and earlier.succeeded
@@ -297,7 +297,8 @@ def _through_phases(
         if earlier is not None and earlier.phase == "Pending":
             return earlier._replace(group=group, lacking=())
         return CsvState(csv, group, "Pending", *_UNKNOWN, history=_history())
-    # Whatever serves an API that is not ours to take ends the installation, required ones included (R-API-3, R-API-4).
+    # Another server of an API, also of a required one, ends the installation unless OLM may take the API from it
+    # (R-API-3, R-API-4).
     foreign = frozenset(n for n, api in served.items() if not any(_may_take_from(o, csv, members) for o in api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
@@ -449,7 +450,8 @@ def _fail(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: 
 
 
 def _fail_while_pending(csv: Csv, group: OperatorGroup, failure: Failure) -> CsvState:
-    """A CSV that failed after it was found to be a member, which OLM tries again for ever (R-CSV-14, R-CSV-15b)."""
+    """Return the state of a CSV that failed after it became a member, which OLM retries without end (R-CSV-14,
+    R-CSV-15b)."""
     failed = _fail(csv, group, failure, flapping=True)
     return failed._replace(history=_history(*failed.history))
 
@@ -464,7 +466,7 @@ def _fail_forward(member: CsvState, cluster: Cluster) -> CsvState:
     # OLM looks at a CSV without rights only once these change, and then begins with Pending (R-CSV-3).
     if member.reason == NO_RETRY:
         return member
-    # Without fail-forward a Failed CSV holds its successor back for ever (R-CSV-15h).
+    # Without fail-forward a Failed CSV blocks its successor without end (R-CSV-15h).
     allowed = cluster.profile.resolver_failforward and member.group is not None and member.group.fails_forward
     if not allowed or member.phase != "Failed" or newer is None:
         return member

@@ -79,7 +79,7 @@ def _at_that_time(
     csv: Csv, key: ObjectKey, rendered: Rendered, late: set[tuple[str, str]], makers: set[str]
 ) -> Rendered | None:
     """An object as it was when the CSV was first checked; None if it was not there yet."""
-    # The plan has put all its objects into its own namespace, whatever their files say (R-CAT-717).
+    # The plan has put all its objects into its own namespace and ignored that of their files (R-CAT-717).
     if (key.kind, key.name) not in late or key.namespace not in ("", csv.namespace):
         return rendered
     if key.kind == CRD_KIND:
@@ -90,7 +90,7 @@ def _at_that_time(
 
 
 def _account_before(makers: set[str], rendered: Rendered) -> Rendered | None:
-    """A ServiceAccount as it was before the CSVs `makers` came to own it; None if nobody else owns it, since it was
+    """Return a ServiceAccount as it was before the CSVs `makers` owned it; None without another owner, since it was
     made for them."""
     others = [ref for ref in owner_references(rendered.object) if ref.get("name") not in makers]
     if not others:
@@ -125,7 +125,7 @@ class RequirementContext(NamedTuple):
     knows_accounts: bool = True
 
     def cluster_serves(self, api: GVK) -> bool:
-        """Whether the cluster is stated to serve an API, whatever the workspace brings."""
+        """Return whether the cluster is stated to serve an API, without the APIs of the workspace."""
         kinds = (each for each in self.api_resources if (each.group, each.kind) == api.group_kind)
         return api.path in self.extra_apis or any(api.version in each.versions for each in kinds)
 
@@ -371,9 +371,9 @@ def permission_entries_satisfied(
 def scopes_of_permissions(
     csv: Csv, entries: Sequence[StrategyPermissions], scopes: Sequence[str], context: RequirementContext
 ) -> frozenset[str]:
-    """In which namespaces all entries are satisfied, cluster-wide for "" (R-PERM-1).
+    """Return the namespaces in which all entries are satisfied, "" for the whole cluster (R-PERM-1).
 
-    What an account may do is mostly the same in many namespaces, and is held against what it needs once.
+    The permissions of an account are mostly the same in many namespaces. olmc compares each set of permissions once.
     """
     satisfied = frozenset(scopes)
     for entry in entries:

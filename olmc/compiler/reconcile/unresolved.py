@@ -47,8 +47,8 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
         for diagnostic in messages:
             if diagnostic.severity is not Severity.FAILURE:
                 yield diagnostic
-            # Earlier failures were overcome; what keeps the cluster from going on is what failed last. That nobody
-            # knows a catalog, or has its content, is reported once for the catalog (OLMC643, OLMC620).
+            # Later rounds overcame earlier failures; the last failure blocks the cluster. An unknown catalog, or one
+            # without content, is reported once for the catalog (OLMC643, OLMC620).
             elif round_ in last and not unknown_catalogs(resolve_request, round_.resolution, settled.cluster):
                 yield with_causes(diagnostic, resolve_request, round_.resolution, settled.cluster)
 
@@ -178,7 +178,7 @@ def with_places(resolve_request: ResolveRequest, cluster: Cluster, *, of_fields:
 
 
 def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
-    """The bundles that were selected and can't be unpacked, or whose content nobody has."""
+    """Yield findings about the selected bundles that can't be unpacked, or whose content is unknown."""
     for round_ in settled.rounds.values():
         yield from map(unread_csv, round_.unreadable)
         for candidate in round_.missing:

@@ -245,7 +245,7 @@ def _issuing_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[K
 
 
 def report_certificates(context: RenderContext, report: Report) -> None:
-    """Report the serving certificates that nobody issues, and that are not among the manifests either."""
+    """Report the serving certificates without an issuer that are not among the manifests either."""
     certificates = context.options.certificates
     for csv in [member.csv for member, _ in context.installed()]:
         itself = certificates == "cert-manager" and _is_cert_manager(csv)
@@ -309,7 +309,7 @@ def _is_olms_own(rendered: Rendered) -> bool:
 
 
 def _without_bookkeeping(obj: KubernetesObject) -> KubernetesObject:
-    # Owners and finalizers are OLM's: nobody would be there to let an object with them go.
+    # Owners and finalizers are OLM's: without OLM no controller would remove the finalizers.
     metadata = {k: v for k, v in obj["metadata"].items() if k not in ("ownerReferences", "finalizers", "generateName")}
     for field in ("labels", "annotations"):
         kept = {key: value for key, value in mapping(metadata.get(field)).items() if not _is_bookkeeping(key)}
@@ -346,7 +346,7 @@ def _without_condition_name(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_ca_bundles(obj: KubernetesObject) -> KubernetesObject:
-    """Empty CA bundles are dropped: they are filled in by whoever issues the certificates."""
+    """Remove empty CA bundles, as the issuer of the certificates fills them in."""
     if obj["kind"] in CONFIGURATIONS:
         return {**obj, "webhooks": [_without_bundle_in(hook) for hook in obj["webhooks"]]}
     spec = obj.get("spec")
@@ -435,7 +435,7 @@ def _csvs(cluster: Cluster) -> Iterator[str]:
 
 
 def _subscriptions(cluster: Cluster) -> Iterator[str]:
-    """The Subscriptions that have installed nothing, and why, if it is that nobody has approved it."""
+    """Yield the Subscriptions that have installed nothing, and the reason, if their plan is not approved."""
     plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
     waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
     for name, subscription in sorted(cluster.subscriptions.items()):

@@ -187,7 +187,7 @@ def _service(source: CatalogSource, profile: Profile) -> Iterator[KubernetesObje
         labels[_SERVICE_HASH] = h62(encode_plain(spec) + b"\n")
     if has_image and profile.catalog_objects["serviceDots"]:
         name = name.replace(".", profile.catalog_objects["serviceDots"])
-    # The API server refuses a name with dots, and OLM tries again for ever.
+    # The API server rejects a name with dots, and OLM retries without end.
     if not object_name_problems("", "Service", name):
         ports = [{**port, "protocol": "TCP"}]
         yield _object(source, "v1", "Service", name, labels, spec={**spec, "ports": ports})

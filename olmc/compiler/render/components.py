@@ -283,11 +283,10 @@ def _homes(context: RenderContext) -> dict[NamespacedName, str]:
 def _is_left_behind(
     obj: KubernetesObject, surrogates: Collection[NamespacedName], copies: Collection[NamespacedName]
 ) -> bool:
-    """Whether an object is a surrogate of a state that is not among the `surrogates`, or belongs to such alone and not
-    to one of `copies`, as which the copies come back.
+    """Return whether an object is a surrogate that is not among `surrogates`, or has only such owners. An owner that is
+    among `copies` counts as present.
 
-    They are collected like the copies that they stand for, once the namespace is no target or the CSV is gone
-    (R-INST-11).
+    OLM removes surrogates as it removes copies: once the namespace is no target or the CSV is deleted (R-INST-11).
     """
     if obj.get("kind") == "ConfigMap" and has_copy_label(obj):
         name = str(obj["metadata"]["name"])
@@ -442,7 +441,7 @@ def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
 
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:
-    """Report every object of the output, and of plans that did not get so far, whose API is gone."""
+    """Report every object of the output, and of steps that plans have not reached, whose API is removed."""
     rendered_objects = ((entry.object, entry.provenance.place) for entry in objects)
     for obj, place in (*rendered_objects, *_pending_objects(cluster)):
         api = gvk_of(obj)
@@ -472,7 +471,7 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
 def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
     """The objects of the steps that a plan would still have to carry out."""
     for plan in cluster.plans.values():
-        # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
+        # A plan stops at the first object whose API is removed; an object after it would be the next failure.
         for step in plan.steps[plan.reached :] if plan.approved else ():
             if not step.derived:
                 named = {**step.object, "apiVersion": step.api_version, "kind": step.kind}
@@ -580,7 +579,7 @@ def _copied_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObj
 
 def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[Rendered]:
     profile = context.profile
-    # By label and not by owner: whatever carries it is listed, whoever has put it there (R-COMP-5).
+    # OLM lists objects by label and not by owner: all objects with the label, of any origin (R-COMP-5).
     refs: dict[str, list[dict[str, Any]]] = {}
     for entry in objects:
         obj = entry.object
@@ -588,7 +587,7 @@ def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[
             for key in labels_of(obj):
                 if key.startswith(COMPONENT_PREFIX):
                     refs.setdefault(key, []).append(_reference(obj))
-    # Nobody deletes an Operator: one that has no components any more lists none (observed-60).
+    # OLM does not delete an Operator: one that has no components any more lists none (observed-60).
     for entry in context.cluster.objects.values():
         if entry.object["kind"] == "Operator" and entry.object["apiVersion"] == profile.operator_api:
             refs.setdefault(COMPONENT_PREFIX + entry.identity.name, [])

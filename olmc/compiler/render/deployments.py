@@ -82,7 +82,7 @@ def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployme
     deployment = written_deployment(context.cluster, context.options, member.csv, item, config)
     metadata, spec = deployment["metadata"], deployment["spec"]
     # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
-    # CA that OLM makes again in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
+    # CA that OLM makes again in every cluster, so the hash over it is unknown beforehand (R-DEP-10).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
     if context.profile.deploy_label_spec_hash:
         serving = metadata["name"] in serving_deployments(member.csv)
@@ -119,7 +119,7 @@ CONDITIONS_STAGE = "conditions"
 
 
 def conditions(context: RenderContext) -> Iterator[Rendered]:
-    """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
+    """Render an OperatorCondition, its Role and its RoleBinding for every CSV without the label of a copy, in any phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
 

@@ -90,7 +90,8 @@ def _is_unchecked(context: RenderContext, s: Subscription) -> bool:
 
 
 def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]:
-    """The catalogs whose health a Subscription tells, whatever its namespace sees (R-CAT-650)."""
+    """Return the catalogs whose health a Subscription reports, also those that its namespace does not see
+    (R-CAT-650)."""
     namespaces = {s.name.namespace, context.options.global_catalog_namespace}
     sources = [source for source in context.cluster.catalogs.values() if source.key.namespace in namespaces]
     # Sorted as OLM does it, by both texts in one, which is not the order of namespaces (R-CAT-650).

@@ -123,7 +123,7 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
-    # OLM adds the uid of the account, which nobody knows beforehand (U-1).
+    # OLM adds the uid of the account, which is unknown beforehand (U-1).
     if group.account and not group.missing_account:
         ref = {"kind": "ServiceAccount", "namespace": group.namespace, "name": group.account}
         status["serviceAccountRef"] = {**ref, "uid": "", "apiVersion": "v1"}
@@ -164,7 +164,7 @@ def _conditions(context: RenderContext, group: OperatorGroup) -> Iterator[dict[s
 
 
 def _aggregated_apis(context: RenderContext, group: OperatorGroup) -> frozenset[GVK]:
-    """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
+    """Return the APIs of all CSVs in the group's namespace, in any phase, and those of its annotation (R-OG-17)."""
     provided = {api.key for csv in real_csvs(context.cluster, group.namespace) for api in csv.owned_apis}
     return parse_apis(_annotation(context, group) or "") | provided
 
@@ -183,7 +183,7 @@ def _cluster_role(context: RenderContext, group: OperatorGroup, suffix: str, api
     if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
         return role
-    # Once nobody aggregates any more, the role keeps what it had last (observed-60).
+    # Without a selector the role keeps its last rules (observed-60).
     rules = mappings(stored.object.get("rules")) if stored is not None else []
     return {**role, "rules": rules} if rules else role
 
@@ -201,8 +201,8 @@ def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: froze
 def namespaces(context: RenderContext) -> Iterator[Rendered]:
     """The workspace's namespaces with a label for every non-global group that targets them (R-OG-19).
 
-    A namespace that no manifest shows appears only if OLM changes it. Without OLM nobody does: those that operators
-    watch belong to others, and deleting the output must not delete them.
+    A namespace without a manifest appears only if OLM changes it. Without OLM it does not appear: namespaces that
+    operators watch belong to others, and a deletion of the output must not delete them.
 
     >>> show(namespaces, {"namespaces": {"docks": {}}, "groups": {"harbour/og": ["docks"]}}, "metadata.labels")
     Namespace/docks
@@ -218,8 +218,7 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
             manifest.object if manifest else {"apiVersion": "v1", "kind": "Namespace", "metadata": {}}
         )
         old = labels_of(obj)
-        # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
-        # (R-OG-19).
+        # OLM removes every label with this prefix that no group of the cluster requires, of any origin (R-OG-19).
         labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
         # The many that groups add are in order, which sorting finds out at once.
         labels = dict(sorted({**labels, NAME_LABEL: name, **added}.items()))
@@ -247,7 +246,7 @@ REPLACING = "Replacing"
 
 
 def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
-    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
+    """Render ClusterRoles and bindings from the Roles of operators in global groups, in any phase.
 
     While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
 

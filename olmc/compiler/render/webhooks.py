@@ -157,8 +157,8 @@ def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
     metadata = dict(obj["metadata"])
     annotations = dict(member.csv.annotations)
     if not is_copy_by_metadata(member.csv.object):
-        # OLM annotates every CSV of a namespace before it asks whether the group can have it as a member (R-OG-10). Of
-        # several groups each overwrites what the other wrote, for ever; one of them has to be shown.
+        # OLM annotates every CSV of a namespace before it checks whether it can be a member of the group (R-OG-10).
+        # Several groups overwrite each other's annotations without end; olmc shows one of them.
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go
         groups = cluster.groups_in(member.csv.namespace)
         known = [group for group in groups if group.name == annotations.get("olm.operatorGroup")]
@@ -411,9 +411,9 @@ def _client_service(profile: Profile, namespace: str, item: WebhookDescription) 
 
 
 def namespace_selector(context: RenderContext, group: OperatorGroup) -> dict[str, Any] | None:
-    """Which namespaces a member's webhooks see (R-WH-1).
+    """Return the selector of namespaces for the webhooks of a member (R-WH-1).
 
-    Without OLM nobody labels the targets; they are selected by the label with its name that every namespace has.
+    Without OLM the targets have no labels of groups. The label with its name, which every namespace has, selects them.
     """
     targets = [name for name in group.targets if name]
     if targets and context.options.purpose == "apply":

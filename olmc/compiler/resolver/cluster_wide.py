@@ -62,7 +62,7 @@ from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import CatalogKey, KubernetesObject
 
 CLUSTER = "cluster"
-"""What stands in a request in the place of the namespace; it is no namespace, and nobody gets to read it."""
+"""The value of the namespace in a request for the whole cluster. It is no namespace, and no output shows it."""
 
 _ANYTHING = ("anything",)
 
@@ -144,7 +144,7 @@ def components(resolve_request: ResolveRequest) -> tuple[ResolveRequest, ...]:
     # Only CEL asks for anything; to know which bundles a rule accepts, each would have to be judged by it.
     if any(key == _ANYTHING for _, key in needs):
         graph.join(_ANYTHING, *(entry.identifier for entry in (*entries, *existing)))
-    # What nobody offers joins nothing: two bundles that lack the same API don't depend on each other.
+    # An API without a provider joins nothing: two bundles that lack the same API do not depend on each other.
     for entry, key in needs:
         if key in graph:
             graph.join(entry.identifier, key)
@@ -212,7 +212,7 @@ def _keys(predicate: Predicate) -> Iterator[Hashable]:
 
 
 class _Graph:
-    """Disjoint sets of whatever was joined."""
+    """Disjoint sets of joined nodes."""
 
     def __init__(self) -> None:
         self._above: dict[Hashable, Hashable] = {}

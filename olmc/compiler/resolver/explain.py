@@ -208,7 +208,7 @@ def _held(
 def _conflict_with(
     resolve_request: ResolveRequest, variables: VariableSet, wanted: AppliedConstraint
 ) -> tuple[str, ...]:
-    """What can't hold together with a constraint; () where nobody has found out in time."""
+    """Return the constraints that conflict with a constraint; () if the search took too long."""
     try:
         return indispensable([*applied(problem_of(variables)), wanted], ConflictBudget(resolve_request.conflicts))
     except UnfinishedError:

@@ -421,9 +421,9 @@ def _is_asked_for(request: SubscriptionRequest, key: CatalogKey, package: LeftOu
 
 
 def may_meet(predicate: Predicate, package: LeftOutPackage) -> bool:
-    """Whether some bundle of a package may meet a requirement, by what is known of all of them together.
+    """Return whether some bundle of a package may meet a requirement, by the facts about the whole package.
 
-    Versions don't count: that none is in a range is known only to whoever has them.
+    Versions do not count: without the bundles it is unknown whether any version is in a range.
     """
     match predicate:
         case ProvidingAPIPredicate(api):
@@ -459,11 +459,12 @@ def reachable(
     *,
     any_catalog: bool,
 ) -> frozenset[PackageKey]:
-    """The packages that a resolution over `catalogs` can look at, whatever versions it chooses: those that are asked
-    for, and those with a bundle that may meet a requirement of a bundle of these, or of a CSV, again and again.
+    """Return the packages that a resolution over `catalogs` can look at with any choice of versions. These are the
+    requested packages, and those with a bundle that may meet a requirement of a bundle of these, or of a CSV, and so
+    on.
 
-    `present` are the properties of each CSV that exists; `any_catalog`: upgrades may come from other catalogs. What is
-    left out of a catalog already is among the outcome where it can be looked at.
+    `present` are the properties of each CSV that exists; `any_catalog`: upgrades may come from other catalogs. Packages
+    that are left out of a catalog are in the result if they can be looked at.
     """
     entries = _entries_by_package(catalogs)
     offers = {key: package_of_entries(key[1], members) for key, members in entries.items()}
@@ -487,7 +488,8 @@ def reachable(
 
 
 def _entries_by_package(catalogs: Iterable[VisibleCatalog]) -> Mapping[PackageKey, Sequence[Candidate]]:
-    """The bundles of each package, each once, whatever channels it is in; two of one name may ask for other things."""
+    """Return the bundles of each package, each once for all its channels; two of one name may have other
+    requirements."""
     entries: dict[PackageKey, dict[tuple[str, int], Candidate]] = defaultdict(dict)
     for catalog in catalogs:
         for entry in catalog.entries:

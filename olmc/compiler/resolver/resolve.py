@@ -258,7 +258,7 @@ def _find_absent(snapshot: Snapshot, request: SubscriptionRequest) -> AbsentFiel
     if not items and not left_out:
         return AbsentField("source", f"the catalog {request.catalog.name} is empty")
     packages = items.index.counts.keys() | {package.name for package in left_out}
-    # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
+    # An Operator may ask for an entry alone, without its package (R-OPERATOR-8).
     if request.package not in packages and (request.package or request.kind == "Subscription"):
         problem = f"the catalog {request.catalog.name} has no package {request.package}"
         return _with_alternatives("name", problem, request.package, packages)
@@ -418,13 +418,13 @@ PREVENTED = "ErrorPreventedResolution"
 
 
 def resolve(resolve_request: ResolveRequest, report: Report | None = None) -> Resolution:
-    """What OLM's resolver answers in a namespace: one hop for each Subscription, and the dependencies
+    """Return the answer of OLM's resolver in a namespace: one hop for each Subscription, and the dependencies
     (R-CAT-415).
 
-    `report` gets what a person should know besides: that the namespace can't be resolved, skipRanges that can't be
-    read, and CEL rules that can't be judged for want of the library.
+    `report` gets further findings: that the namespace can't be resolved, skipRanges that can't be read, and CEL rules
+    that can't be evaluated without the library.
     """
-    # Without a Subscription nothing is resolved, whatever the CSVs of the namespace lack (R-CAT-500).
+    # OLM resolves only for a Subscription, also if CSVs of the namespace lack requirements (R-CAT-500).
     if not resolve_request.requests:
         return Resolution()
     try:

@@ -251,8 +251,8 @@ _OF_PLANS = frozenset({"InstallPlanPending", "InstallPlanFailed"})
 
 
 def without_missing_plan(s: Subscription, cluster: Cluster) -> Subscription:
-    """A Subscription whose plan is gone (R-CAT-652): one that waited for the plan is resolved again, any other one says
-    that the plan is missing. OLM writes neither where no condition of the Subscription would change."""
+    """Return a Subscription whose plan is deleted (R-CAT-652). OLM resolves one that waited for the plan again, any
+    other one reports the missing plan. OLM writes neither if no condition of the Subscription would change."""
     if not s.plan or s.misses_plan or _plan_of(s, cluster) is not None:
         return s
     if s.state != "UpgradePending":
@@ -486,7 +486,7 @@ def _job_failure(profile: Profile, reason: str, message: str) -> str:
 
 def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
     """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
-    # A plan is approved as a whole, so whoever approves one of its CSVs approves all.
+    # A plan is approved as a whole, so an approval of one of its CSVs approves all.
     names = {f"{namespace}/{selection.candidate.name}" for selection in installs}
     given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
     is_named = "all" in options.approve or not names.isdisjoint({*options.approve, *given})

@@ -134,7 +134,7 @@ class Entry:
     @property
     def version(self) -> Version | None:
         """The version for range checks (R-CAT-304); a CSV always has one, 0.0.0 at the least."""
-        # A bundle whose version nobody can read is still served and installed; it is just in no range (R-CAT-304).
+        # A bundle with an invalid version is still served and installed; it is just in no range (R-CAT-304).
         version = tolerant_or_none(self.origin.version)
         return _ZERO if version is None and self.existing else version
 

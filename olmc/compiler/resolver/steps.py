@@ -107,10 +107,10 @@ def bundle_content(bundle: Bundle) -> Content:
 
 
 class UndecodableCSV(NamedTuple):
-    """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it.
+    """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to the problem, and a hint.
 
-    OLM reports what is `fatal` at the Subscriptions; anything else it tries again, and tells only its log. `of_job`: it
-    is the Job that fails, for whatever is in the bundle.
+    OLM reports a `fatal` one at the Subscriptions. It retries any other one and only writes to its log. `of_job`: the
+    Job of the bundle fails, independent of the bundle's content.
     """
 
     content: Content
@@ -292,9 +292,9 @@ def _binding(kind: str, name: str, subjects: list[dict[str, str]]) -> dict[str, 
 
 
 def restrictions(resolve_request: ResolveRequest, locked: Sequence[LockedOperator]) -> Iterator[ResolveRequest]:
-    """The request with everything withheld that is not locked, save packages that are asked for and not in the lock;
-    then with packages that nobody asked for as well, so that a dependency which the lock lacks is found and can be
-    named; at last as it was asked."""
+    """Yield three requests: without all versions that are not locked, except for requested packages that the lock
+    lacks; then with other packages that the lock lacks, so that olmc finds and names a missing dependency; at last the
+    request itself."""
     names = {_identity(operator) for operator in locked}
     packages = {operator.package for operator in locked}
     requested = {request.package for request in resolve_request.requests}

@@ -138,7 +138,7 @@ def precedence(version: Version) -> Precedence:
 def _identifier(text: str) -> tuple[bool, int, str]:
     if not (text.isascii() and text.isdigit()):
         return (True, 0, text)
-    # As numbers compare, whatever their length: Python does not make numbers of thousands of digits.
+    # Compare numbers of any length as texts: Python limits the digits of a number.
     digits = text.lstrip("0")
     return (False, len(digits), digits)
 
@@ -257,8 +257,8 @@ def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
     by_name = {entry.name: entry for entry in items}
     skipped = {name for entry in items for name in entry.skips if name in by_name}
     replaced = skipped | {entry.replaces for entry in items if entry.replaces in by_name}
-    # A skip is an edge when heads are looked for, but not one to walk: what is skipped is passed through by `replaces`
-    # and then left out, whatever it would be good for (R-CAT-402).
+    # A skip is an edge for the search of heads, and no edge to walk: a skipped entry is passed through by `replaces`
+    # and then left out (R-CAT-402).
     heads = sorted((entry for entry in items if entry.name not in replaced), key=lambda entry: entry.name)
     where = f"channel {quoted(items[0].channel)} of package {quoted(items[0].package)}"
     if not heads:
@@ -329,7 +329,7 @@ def _selection(snapshot: Snapshot, request: SubscriptionRequest, starting: str) 
         for each in snapshot.order(request.catalog)
         if each in snapshot.catalogs and (anywhere or each == request.catalog)
     ]
-    # Of a catalog with packages that were not vendored nobody says that it is empty.
+    # A catalog with packages that were not vendored does not count as empty.
     is_whole = not (snapshot.left_out.get(request.catalog) or (anywhere and snapshot.left_out))
     if not any(snapshot.catalogs[key] for key in catalogs) and is_whole:
         source = f"catalog {request.catalog.name} in namespace {request.catalog.namespace}"
@@ -355,9 +355,8 @@ def _channel_rank(entry: Entry) -> tuple[bool, str]:
 
 
 def _chains(selected: Iterable[Entry]) -> list[Entry]:
-    """The chains of all channels of `selected` one after the other; an entry alone is a chain, whatever it
-    skips.
-    """
+    """Return the chains of all channels of `selected` one after the other; a single entry is a chain, with any
+    skips."""
     groups = [list(group) for _, group in groupby(selected, key=_channel_rank)]
     chains = [group if len(group) == 1 else ordered(group) for group in groups]
     return [entry for chain in chains for entry in chain if not entry.withheld]

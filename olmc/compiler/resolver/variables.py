@@ -148,7 +148,7 @@ class AppliedConstraint:
 
     @property
     def rules_out_subject(self) -> bool:
-        """Whether the subject can't be true, whatever else is: it is prohibited, or lacks what it depends on."""
+        """Return whether the subject can never be selected: it is prohibited, or lacks a dependency."""
         return self.kind is ConstraintKind.PROHIBITED or (self.kind is ConstraintKind.DEPENDS and not self.others)
 
 
@@ -395,7 +395,7 @@ def _chain(variables: VariableSet, channel_key: ChannelKey) -> tuple[Entry, ...]
 
 
 def _rank(snapshot: Snapshot, channel_key: ChannelKey) -> tuple[bool, str, str]:
-    """Default channels first, of whatever package (R-CAT-531)."""
+    """Return the rank of a channel: default channels of any package come first (R-CAT-531)."""
     default = any(entry.default_channel for entry in snapshot.in_channel(channel_key))
     return (not default, channel_key.package, channel_key.channel)
 

@@ -67,7 +67,7 @@ _CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator", "Cluster
 
 
 class DeletionIndex(NamedTuple):
-    """What goes with what among objects, so that nobody has to look at all of them for each that is deleted.
+    """An index of the objects that are deleted together, so that a deletion need not search all objects.
 
     `owners`: the owners of each object that has some, `dependents`: the other way round. `inside`: by namespace,
     `kinds`: by group and kind, `labelled`: by each label, as far as controllers delete by labels, `copies`: the CSVs by
@@ -108,9 +108,10 @@ def deletion_index(objects: Objects) -> DeletionIndex:
 
 
 def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
-    """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59).
+    """Return the objects without those of `keys`, and without the objects deleted with them (observed-36, observed-57,
+    observed-59).
 
-    What a finalizer holds for ever stays, as does what can't go before it (observed-83).
+    An object whose finalizer is never removed stays, and so do the objects that wait for it (observed-83).
     """
     keys = list(keys)
     if not keys:
@@ -133,7 +134,7 @@ def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dic
 def cascade(
     index: DeletionIndex, keys: Iterable[ObjectKey], before: Mapping[ObjectKey, None], profile: Profile
 ) -> dict[ObjectKey, None]:
-    """What goes when the objects of `keys` are deleted, themselves included, in order; `before` are gone already."""
+    """Return `keys` and all objects that are deleted with them, in order; `before` are deleted already."""
     waiting = [key for key in keys if key in index.objects]
     gone: dict[ObjectKey, None] = {}
     while waiting:
@@ -153,10 +154,10 @@ def cascade(
 def held_by_finalizers(
     index: DeletionIndex, deleted: Mapping[ObjectKey, None], profile: Profile
 ) -> frozenset[ObjectKey]:
-    """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, and
-    objects with a finalizer that no controller of the cluster has, so that nobody takes these away, what they own, and
-    the namespaces and CRDs of such resources (observed-83). Likewise a CSV by whose name OLM can't select what goes
-    with it, and its copies (R-CSV-1)."""
+    """Return the deleted objects that stay (observed-83): custom resources with finalizers whose operator is deleted
+    with them, and objects with a finalizer of no controller of the cluster. The objects that they own, and the
+    namespaces and CRDs of such resources stay, too. So does a CSV by whose name OLM can't select its objects, with its
+    copies (R-CSV-1)."""
     waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
     stuck = {key for key in deleted if _cannot_be_selected(key, index.objects[key].object, profile)}
     if not stuck and not waiting:
@@ -256,7 +257,7 @@ def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
 def _without_owners(
     key: ObjectKey, manifest: Manifest, index: DeletionIndex, gone: Mapping[ObjectKey, None]
 ) -> Manifest:
-    """An object that stays, without its references to owners that are gone."""
+    """Return an object that stays, without its references to deleted owners."""
     owners = index.owners.get(key, ())
     if not any(owner in gone for owner in owners):
         return manifest

@@ -243,12 +243,13 @@ def filled(template: Mapping[str, str], **values: str) -> dict[str, str]:
     return {key.format_map(values): text.format_map(values) for key, text in template.items()}
 
 
-# What an OpenShift release brings besides its OLM, as `openshift.json` beside this module has it: the version of
+# The content of an OpenShift release in addition to its OLM, from `openshift.json` beside this module: the version of
 # Kubernetes, the namespaces of OLM and of its catalogs, the OperatorGroup of openshift-operators, and the APIs that it
 # serves.
 #
-# The file says of each API since which release, and until which, it is served: by a CRD or by one of OpenShift's own
-# API servers. `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities
+# The file lists the first and the last release that serves each API, by a CRD or by one of OpenShift's own API servers.
+# `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities count as
+# enabled, and technology previews as absent.
 # count as enabled, and what is only a technology preview as absent.
 
 
