@@ -56,7 +56,8 @@ class ApiServer(NamedTuple):
         return self._replace(objects={**self.objects, **{self.key(obj): obj for obj in made}})
 
     def key(self, obj: KubernetesObject) -> ObjectKey:
-        """What identifies an object in the cluster: what has no namespaces is in none, whatever is written there."""
+        """Return the identity of an object in the cluster: an object of a kind without namespaces has an empty
+        namespace."""
         return object_key(self.mapper.in_its_scope(obj))
 
     def stored(self, obj: KubernetesObject) -> KubernetesObject | None:
@@ -138,10 +139,11 @@ class ApiServer(NamedTuple):
 def api_server(
     objects: Mapping[ObjectKey, Rendered], mapper: RestMapper, account: Subject | None, groups: tuple[str, ...] = ()
 ) -> ApiServer:
-    """The cluster with these objects for an account that is in these groups, besides those of every account.
+    """Return the cluster with these objects for an account that is in these groups, in addition to those of every
+    account.
 
-    One that is bound to a role of Kubernetes' own, whose rules no manifest has, may do everything: the input does not
-    tell which rights it lacks.
+    An account that is bound to a role of Kubernetes' own, whose rules are in no manifest, may do everything: its
+    missing rights are unknown.
     """
     plain = {key: rendered.object for key, rendered in objects.items()}
     if account is None:

@@ -1,8 +1,7 @@
-"""The ClusterExtensions of a workspace: what each resolves to, what it installs, and the conditions that it ends with
-(R-V1-PIPE).
+"""The ClusterExtensions of a workspace: the resolved bundle of each, its objects, and its final conditions (R-V1-PIPE).
 
-A workspace and its settled cluster go in, one `ExtensionResult` for each ClusterExtension comes out. One is looked at
-after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2).
+A workspace and its settled cluster go in, one `ExtensionResult` for each ClusterExtension comes out. olmc processes
+them one after the other, by name: an object belongs to its first owner (R-V1-LIM-2).
 """
 
 from __future__ import annotations

@@ -666,7 +666,7 @@ def _webhooks_way_out(*, is_chosen: bool) -> str:
 
 
 def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str, Any]:
-    """The configuration, {} where nobody looks at one (R-V1-CFG-2). Raises BundleError."""
+    """Return the configuration, {} where the operator-controller does not read it (R-V1-CFG-2). Raises BundleError."""
     if request.config is None and not request.gates.single_own_namespace_install_support:
         return {}
 

@@ -132,7 +132,7 @@ def of_bundle(text: str, bundle: InstalledBundle) -> str:
 
 
 def invalid_configuration(text: str, bundle: InstalledBundle, installed: InstalledBundle | None) -> list[Condition]:
-    """After an error of the configuration, which nobody tries again."""
+    """Return the conditions after an error of the configuration, which is not retried."""
     message = of_bundle(text, bundle)
     return [condition("Progressing", "False", "InvalidConfiguration", message), installed_condition(installed)]
 
@@ -578,7 +578,7 @@ def _unwritten(result: ExtensionResult, attempt: _Attempt, report: Report) -> Ex
 
 def _crd_problem(extension: ClusterExtension, attempt: _Attempt) -> str:
     """What the check of CRD upgrade safety finds, "" for nothing."""
-    # CRDs of the whole cluster count, whoever made them: the check protects the objects that are stored.
+    # All CRDs of the cluster count, of any origin: the check protects the objects that are stored.
     there = [obj for key, obj in attempt.server.objects.items() if key.kind == CRD_KIND]
     return upgrade_errors(there, attempt.rendered) if extension.checks_crds else ""
 

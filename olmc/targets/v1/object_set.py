@@ -54,7 +54,7 @@ _METADATA = ("annotations", "labels", "name", "namespace")
 _RBAC, _CONSOLE, _MONITORING = "rbac.authorization.k8s.io", "console.openshift.io", "monitoring.coreos.com"
 
 
-# Whatever is not listed is deployed with the Deployments (R-V1-COS-3).
+# Kinds that are not listed are deployed with the Deployments (R-V1-COS-3).
 _REST = "deploy"
 
 

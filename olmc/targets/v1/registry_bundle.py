@@ -105,9 +105,9 @@ class RegistryBundle(NamedTuple):
 
 
 def read_registry_bundle(files: Mapping[str, str]) -> RegistryBundle:
-    """The bundle with these files, texts by their paths in the image. Raises BundleError.
+    """Return the bundle with these files, texts by their paths in the image. Raises BundleError.
 
-    Everything below `manifests/` counts, in the order of the paths, whatever its name ends in (R-V1-LOAD-2).
+    All files below `manifests/` count, in the order of the paths, with any ending (R-V1-LOAD-2).
     """
     package = _package(files)
     csv: Manifest | None = None
@@ -549,7 +549,7 @@ NAMESPACED_KINDS = frozenset(
     "ClusterServiceVersion Service ServiceAccount Role RoleBinding PrometheusRule ServiceMonitor PodMonitor Secret "
     "ConfigMap PodDisruptionBudget NetworkPolicy".split()
 )
-"""The supported kinds that are put into the namespace of the installation, whatever their group."""
+"""The supported kinds that are put into the namespace of the installation, in any API group."""
 
 CLUSTER_SCOPED_KINDS = frozenset(
     "CustomResourceDefinition ClusterRole ClusterRoleBinding PriorityClass VerticalPodAutoscaler ConsoleYAMLSample "

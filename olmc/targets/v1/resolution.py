@@ -116,7 +116,7 @@ _VERSION = (
 )
 _PLAIN = re.sub(r"\?P<\w+>", "?:", _VERSION)
 _OPERATOR = r"(?:!=|>=|=>|<=|=<|~>|[=<>~^])?"
-# The library's expressions without what makes them ambiguous: spaces are taken whole, or long texts take for ever.
+# The library's expressions without ambiguity: spaces match as a whole, or long texts take too long.
 _HYPHEN = regex(rf"(?<!{_SPACE}){_SPACE}++-{_SPACE}++({_PLAIN}){_SPACE}*+")
 # A version read from its end, with the spaces before it: of all that end there, the one that begins first.
 _NOISREV = regex(
@@ -473,7 +473,7 @@ def _walk(
             outcomes.append(outcome._replace(dropped="its bundle is deprecated, and another catalog's is not"))
             continue
         if candidates and candidates[-1].is_deprecated and not candidate.is_deprecated:
-            # A bundle that is not deprecated beats all that are, whatever the priorities.
+            # A bundle that is not deprecated beats all deprecated ones, independent of priorities.
             lost = {prior.catalog.name for prior in candidates}
             outcomes[:] = [
                 prior._replace(dropped="its bundle is deprecated, and another catalog's is not")

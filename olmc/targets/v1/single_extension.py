@@ -165,9 +165,9 @@ def _in_folder(bundle: RegistryBundle, folder: Folder) -> RegistryBundle:
 
 
 def _config(options: Options) -> Mapping[str, Any] | None:
-    """The configuration that stands for the namespaces to watch, None where nobody has asked for any.
+    """Return the configuration for the namespaces to watch, None if the user names none.
 
-    Raises BundleError for several, which no ClusterExtension can ask for (R-V1-OPT-1).
+    Raises BundleError for several namespaces, which a ClusterExtension can't have (R-V1-OPT-1).
     """
     if options.watch and len(options.watch) > 1:
         hint = "Name one namespace, or keep the operator on OLM v0, where a group can have several."

@@ -321,7 +321,7 @@ def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:
 
 
 def _is_idle(cluster: Cluster, group: OperatorGroup, gone: InstalledCsv) -> bool:
-    """Whether a group has nothing left to do once an operator is gone."""
+    """Return whether a group has no further use once an operator is removed."""
     csvs = [csv for csv in real_csvs(cluster, group.namespace) if csv.name != gone.member.csv.name]
     others = [
         name

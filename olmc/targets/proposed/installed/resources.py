@@ -43,9 +43,9 @@ UNKNOWN = "<unknown>"
 
 
 class CsvOrigin(NamedTuple):
-    """Where a CSV comes from; "" for what nobody knows, as for a CSV that was applied by hand.
+    """The origin of a CSV; "" for unknown parts, as for a CSV that was applied by hand.
 
-    `target` is the version that is going to be installed in its place, "" if none is.
+    `target` is the version that is going to replace it, "" if there is none.
     """
 
     channel: str = ""
@@ -82,7 +82,7 @@ def subscription_of(csv: Csv, cluster: Cluster) -> Subscription | None:
 
 
 def _of_operator(outcome: OperatorResult, cluster: Cluster) -> Iterator[tuple[NamespacedName, CsvOrigin]]:
-    """The CSVs of an Operator: its own, and what its Installs brought besides, from wherever a catalog has that."""
+    """Yield the CSVs of an Operator: its own, and those that its Installs brought, with their catalogs."""
     names = {
         str(obj["metadata"]["name"])
         for install in outcome.installs

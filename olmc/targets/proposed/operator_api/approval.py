@@ -340,10 +340,10 @@ APPLYING = ("get", "list", "create", "update")
 
 
 class Setting(NamedTuple):
-    """What an Install is judged in: the objects of the cluster, its OperatorGroups, kinds, and the options.
+    """The context of an approval: the objects of the cluster, its OperatorGroups, kinds, and the options.
 
-    `inherited` is what was approved for the predecessors of an update; `held`: it waits for somebody whatever it needs;
-    `labels` are put on what is generated.
+    `inherited` is the approved permissions of the predecessors of an update; `held`: the Install waits for an approval,
+    also without new permissions; `labels` are those of generated objects.
     """
 
     objects: Mapping[ObjectKey, Rendered]
@@ -403,7 +403,8 @@ def service_account(install: Install, content: Resolved, setting: Setting) -> Ac
 
 
 def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
-    """What applying the content takes, and what it grants: nobody may grant what he lacks himself (R-INSTALL-6)."""
+    """Yield the permissions that an apply of the content needs, and those that it grants: a user can't grant
+    permissions that he lacks (R-INSTALL-6)."""
     bound = _bound(content)
     for obj in content.objects:
         kind = known.of(obj)

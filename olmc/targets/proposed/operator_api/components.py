@@ -330,7 +330,7 @@ def _api(api: GVK, plural: str, singular: str) -> dict[str, str]:
 
 
 def updates_available(outcome: OperatorResult, cluster: Cluster, options: Options) -> list[dict[str, str]]:
-    """Packages and channels, besides the one that is followed, that lead on from the installed CSV (R-OPERATOR-14)."""
+    """Return the packages and other channels that continue from the installed CSV (R-OPERATOR-14)."""
     csv = next((csv for name, csv in sorted(cluster.csvs.items()) if name.name == outcome.installed), None)
     if csv is None or outcome.operator.catalog is None:
         return []

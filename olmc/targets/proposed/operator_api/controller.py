@@ -53,7 +53,7 @@ _ASK_FOR_IT = "Add an Operator for the one that you want; it is then used for th
 
 
 class FindingContext(NamedTuple):
-    """What findings are about besides Operators and Installs: the cluster before them, bundles by CSV name, options."""
+    """The context of findings about Operators and Installs: the cluster before them, bundles by CSV name, options."""
 
     cluster: Cluster
     bundles: Mapping[str, Bundle]
@@ -382,7 +382,8 @@ def _without_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
 
 
 def _with_crd_status(found: Rendered, cluster: Cluster) -> Rendered:
-    """A CRD with the status that the workspace shows: nobody writes it, but Operators report it (R-OPERATOR-5)."""
+    """Return a CRD with the status of the workspace. No controller writes it, but Operators report it
+    (R-OPERATOR-5)."""
     stored = cluster.objects.get(found.identity) if found.identity.kind == CRD_KIND else None
     if stored is None or "status" not in stored.object:
         return found
@@ -402,7 +403,7 @@ def _operator(
 
 
 def _only_for_applying(installs: Iterable[InstallDecision]) -> Iterator[ObjectKey]:
-    """The accounts and grants that exist for OLM to apply Installs: without OLM nobody needs them."""
+    """Yield the accounts and grants that OLM needs to apply Installs. Without OLM they have no use."""
     for judged in installs:
         yield from map(object_key, judged.made)
 

@@ -100,7 +100,7 @@ def begin(workspace: Workspace, options: Options, report: Report) -> InitialInst
     begun = InitialInstalls(
         left, workspace.manifests, found.operators, (), labelled, (), there, former=frozenset(former)
     )
-    # By name, since nothing says in which order the controller sees them.
+    # By name, since the order in which the controller sees them is unknown.
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
@@ -184,7 +184,7 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
     )
     csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
     if (install.operator or _is_generated(install, options)) and _runs(content, setting.labels, manifests):
-        # What is there was approved once, and the cluster has it as it is, whatever the content says by now.
+        # Running content was approved once, and the cluster keeps it also if the content changes.
         there = (*begun.judged, approved_before(install, content, setting))
         return begun._replace(judged=there, installed=begun.installed | csvs)
     done = judged(install, content, setting)

@@ -281,7 +281,8 @@ def _by_operator(outcomes: Sequence[OperatorResult], selections: Iterable[Select
             own.setdefault(asking[0], []).append(selection)
         else:
             others.append(selection)
-    # An Install belongs to one Operator; the first one that installs anything takes what nobody names along.
+    # An Install belongs to one Operator. The first one that installs anything also gets the bundles that no Operator
+    # names.
     if others:
         first = next(iter(own), outcomes[0].operator.name)
         own.setdefault(first, []).extend(others)
