@@ -207,7 +207,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
-    """What the command line asks of the validators; UsageError for what nobody knows or can read."""
+    """Return the settings of the validators from the command line; UsageError for an unknown or unreadable one."""
     names, unknown = select_validators(optional)
     if unknown:
         known = ", ".join((*OPTIONAL, *SUITES))

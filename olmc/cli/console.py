@@ -32,7 +32,7 @@ FINDINGS = 1  # an operator would fail, or a check differs
 USAGE = 2  # wrong usage; click's own
 BAD_INPUT = 3  # input that can't be compiled
 INTERRUPTED = 130  # Ctrl-C; as shells count what SIGINT ended
-UNREAD = 141  # whoever read the output has gone; as shells count what SIGPIPE ended
+UNREAD = 141  # the reader of the output is closed; shells count SIGPIPE like this
 
 
 STREAM = "-"
@@ -93,11 +93,10 @@ def interrupted() -> NoReturn:
 
 
 def prepare() -> None:
-    """Have all three streams, and what is written depend neither on the locale nor on the system.
+    """Make all three streams and their contents independent of the locale and the system.
 
-    What a process lacks is opened in this order, so that each gets its own number and no file that is written later is
-    taken for it: an empty stdin, a stdout that can't be written, which is found out when there is something to say,
-    and a stderr that nobody reads.
+    Open missing streams in this order, so that each gets its own number and a file that is written later does not take
+    it: an empty stdin, a stdout that rejects output, and a stderr that discards it.
     """
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
@@ -213,7 +212,7 @@ class Timings(NamedTuple):
 
 
 UNTIMED = Timings(lambda _: None, lambda _, __: None, lambda _: None)
-"""Nobody listens."""
+"""Timings that are not used."""
 
 PATIENCE = 0.7
 """Seconds before anything is shown: most work is done by then."""

@@ -60,7 +60,7 @@ class _Given(NamedTuple):
 
 
 def run_task(task: bytes, worker: WorkerFolders, known: dict[str, BesideFolder]) -> bytes:
-    """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well.
+    """Return the result of a task, compressed JSON. A problem of the input is a result as well.
 
     `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
     """
@@ -310,7 +310,7 @@ _COMMANDS: Mapping[str, Callable[[_Given], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Do the tasks that come on stdin, and write their results to stdout, until nobody writes any more."""
+    """Do the tasks that come on stdin, and write their results to stdout, until stdin ends."""
     blobs, folder = map(Path, sys.argv[1:3])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -96,13 +96,13 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
 
 
 def _verified(dump: Dump, olm_version: str) -> Verification:
-    """The cluster held against what olmc predicts from a part of it."""
+    """Compare the cluster with the prediction of olmc from a part of it."""
     state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))
     without = left_out(state)
     options = options_for(state, without, Options(olm_version=olm_version, api_resources=dump.served))
     with tempfile.TemporaryDirectory(prefix="olmc-verify-") as folder:
         done = compile(CompileRequest(Path(folder), options, frozenset({"purpose", "olm_version"})))
-    assert done.settled is not None  # nobody can write anything wrong into an empty workspace
+    assert done.settled is not None  # an empty workspace has no errors
     return verified(state, [rendered.object for rendered in done.objects], without, done.settled.cluster)
 
 

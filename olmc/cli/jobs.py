@@ -48,10 +48,10 @@ def do_each(
 ) -> None:  # fmt: skip
     """Do some work with each input, which has a `root`, in `jobs` processes.
 
-    `take` is given the number of an input and what came of it, in any order. What a worker could not do for an
-    exception is done here, so that it ends as with one process.
+    `take` gets the number of an input and its result, in any order. If an exception stops a worker's task, this process
+    repeats it, so that it ends as with one process.
 
-    Ends the command if a worker dies: whatever killed it would kill this process with the same input.
+    Ends the command if a worker dies, as the same input could end this process, too.
     """
     if jobs == 1:
         for number, one in enumerate(inputs):

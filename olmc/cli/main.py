@@ -487,9 +487,9 @@ def main() -> None:
 
 
 def clicked(wrong: Exception | None = None) -> int:
-    """Run the command line by click, or say what is wrong with it; the exit code of a command that does not end itself.
+    """Run the command line by click, or report its problem; return the exit code of a command that does not end itself.
 
-    Raises KeyboardInterrupt for Ctrl-C, and BrokenPipeError where nobody reads any more.
+    Raises KeyboardInterrupt for Ctrl-C, and BrokenPipeError if the reader of the output is closed.
     """
     out = sys.stdout
     try:

@@ -344,11 +344,11 @@ entry_option = option(
 
 
 def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] = ()) -> list[Input]:
-    """What to compile for the paths of a command line, the current directory for none.
+    """Return the inputs for the paths of a command line, the current directory for none.
 
-    With `entries` the one path is a repository, and they are names of its entries. Directories are compiled one by
-    one. Files and streams make one workspace together, with the one directory that may stand among them. They are put
-    into a folder that is gone when the command ends.
+    With `entries` the one path is a repository, and they are names of its entries. Directories are compiled one by one.
+    Files and streams make one workspace together, with at most one directory among them. olmc writes them into a
+    temporary folder and removes it when the command ends.
     """
     paths = paths or (Path(),)
     if not entries and not any(map(is_single, paths)):

@@ -123,9 +123,8 @@ def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
 
 
 def before_the_move(options: Options, move: PlatformTarget, given: frozenset[str], root: Path) -> Options:
-    """The options for the cluster at `root` as it is: where nobody has stated what it runs on, the version of
-    Kubernetes
-    before the one that it moves to."""
+    """Return the options for the cluster at `root` before the move. If its version is not set, it is the version of
+    Kubernetes before the target's."""
     if given & {"kube_version", "olm_version"} or read_config(root, Report()).keys() & {"kubeVersion", "olmVersion"}:
         return options
     return options._replace(kube_version=f"v1.{minor_of(move.kube or _kube_of(move)) - 1}.0")
@@ -152,7 +151,7 @@ def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
 
 
 def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
-    """What the cluster is on, and what it moves to: what it serves besides stays, but for what the release brings."""
+    """Return the present and the future platform of a cluster. APIs that no release brings stay."""
     from olmc.review.plan.platform import ClusterPlatform, platform_of
 
     if not move.to:
@@ -262,7 +261,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     if not fields["from_"]:
         fields["from_"] = ("git:HEAD",)
         if not is_in_repository() and _has_nothing(inputs[0]):
-            # No change, whatever the cluster was.
+            # The previous state is the same, so there is no change.
             fields["from_"] = () if inputs[0].is_staged else (inputs[0].root.as_posix(),)
     tree = scan_workspace(inputs[0].root, by_package=True) if not no_folder(inputs[0].root) else None
     if tree is not None and inputs[0].is_plain:

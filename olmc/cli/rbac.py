@@ -208,7 +208,7 @@ def _shown_rights(
     if part is None:
         tell_left_out(path, read.compilation)
     limit = Level[fail_on.upper()] if fail_on else None
-    # What nobody knows may be anything, so it fails as well.
+    # Unknown permissions may be dangerous, so they fail as well.
     bound = list(of_unknown_roles(shown, found, read.objects)) if limit else []
     for account, role in bound:
         say(clean(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"))
@@ -240,11 +240,11 @@ _DECIDING = frozenset((RBAC, OLM_GROUP, "olm.operatorframework.io", "apiextensio
 
 
 class Review(NamedTuple):
-    """What permissions are read from.
+    """The source of the permissions in a review.
 
-    `objects`: those of the compilation, and what operators would bring that would not run; `cluster` has their CSVs as
-    well. `assumed`: APIs that nothing here brings and that are taken as served. `waiting`: why the operators would not
-    run, by name. `unknown`: a sentence about each whose permissions nobody knows.
+    `objects`: those of the compilation, and those of operators that would not run; `cluster` has their CSVs as well.
+    `assumed`: APIs that are taken as served, although no object brings them. `waiting`: the reason why an operator
+    would not run, by name. `unknown`: a sentence about each operator with unknown permissions.
     """
 
     compilation: Compilation

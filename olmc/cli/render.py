@@ -372,7 +372,7 @@ def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[In
     output is for readers."""
     from olmc.review.explain.left_out import output_left_out
 
-    # Once more: what nobody needs where there are objects is not kept.
+    # Compile again: facts about an empty output are not kept where there are objects.
     done = [compile_path(order, one) for one in inputs]
     empty = [emptiness(None if one.is_staged else one.root, made) for one, made in zip(inputs, done, strict=True)]
     if all(empty) and not is_applied:

@@ -1,8 +1,8 @@
-"""A command line is read, run and ended. One that is right is read without click, by the declaration of its command.
+"""Read, run and end a command line. olmc reads a valid one without click, by the declaration of its command.
 
-Importing click takes as long as two empty runs of Python. Whatever needs it, help, completion, color, variables of the
-environment, what is not declared or not right, is left to it from the beginning: nothing has been printed or done by
-then.
+The import of click takes as long as two empty runs of Python. olmc leaves a command line to click from the beginning if
+it needs click: for help, completion, color, variables of the environment, and for arguments that are not declared or
+invalid. Nothing has been printed or done by then.
 """
 
 from __future__ import annotations
