@@ -132,10 +132,11 @@ State = Callable[[Mapping[str, Iterable[bytes]]], None]
 def stating(
     statement: Path, paths: Sequence[Path], output_dir: Path | None, arguments: Sequence[str], *, check: bool
 ) -> State:
-    """The function that writes the statement about an output, given the parts of its texts by name, "" for stdout.
+    """Return the function that writes the statement about an output, given the parts of its texts by name, "" for
+    stdout.
 
-    The inputs are looked at now and then: if one has changed meanwhile, nobody knows what came of what, and the command
-    ends. So it does for inputs that no digest can be given of.
+    It ends the command if an input has changed meanwhile, as the origin of the output is unknown then. It also ends the
+    command for inputs without a digest.
     """
     if check:
         raise click.UsageError("--provenance goes without --check, which writes nothing; see olmc verify.")
@@ -297,7 +298,7 @@ def _call_within(statement: RenderStatement, root: Path) -> StatedCall:
 
 
 def _rendered_again(call: StatedCall, *, is_folder: bool) -> RenderStatement | None:
-    """The statement about what a call gives, which is written to a place that is gone then; None if it fails."""
+    """Render again and return the statement about a call's output, written to a temporary place; None if it fails."""
     with tempfile.TemporaryDirectory(prefix="olmc-verify-") as name, _variables(call.variables):
         folder = Path(name)
         place = ["--output-dir", str(folder / "out")] if is_folder else []

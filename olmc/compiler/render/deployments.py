@@ -119,7 +119,7 @@ CONDITIONS_STAGE = "conditions"
 
 
 def conditions(context: RenderContext) -> Iterator[Rendered]:
-    """Render an OperatorCondition, its Role and its RoleBinding for every CSV without the label of a copy, in any phase.
+    """Render an OperatorCondition, a Role and a RoleBinding for each CSV without the label of a copy, in any phase.
 
     OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
 
