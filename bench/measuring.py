@@ -19,7 +19,7 @@ def measured(command: Sequence[str], runs: int, *, fine: tuple[int, ...] = (0,))
     Ends the program when the command's exit code is not among `fine`.
     """
     times, size = [], 0
-    # Else modules would be compiled in every run, which nobody's are.
+    # Otherwise Python compiles modules in every run, which it does not do for users.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(runs):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -4,8 +4,8 @@
 
 User and system time of the whole process, as seconds and as multiples of `python -c pass` in the same loop, which says
 the same on a slow machine; and the memory that the process holds at most. A target in seconds is one for a machine that
-an empty Python takes 9 ms on, and is held against what the work would take there. A line ends in `ok`, or in what is
-missed and the floor that is hit there, with the packages of olmc that the time goes to.
+an empty Python takes 9 ms on, and is compared with the time that the work would take there. A line ends in `ok`, or in
+the missed target and the lowest possible time, with the packages of olmc that take the time.
 Nothing is failed for: the limits of the other benchmarks are for that. Lines that need the shared data (OLMC_SHARED, or
 the folder `shared` beside the checkout) are left out without it.
 """
@@ -231,12 +231,12 @@ def _write_copies(catalog: Path, root: Path, renamed: Callable[[str, int], str])
 
 def environment_of(cache: Path | None) -> dict[str, str]:
     """The environment of a command, with the folder that it may keep things in."""
-    # Else modules would be compiled in every run, and each piece of an output written by itself, which nobody's are.
+    # Otherwise Python compiles modules in every run and writes each piece of an output by itself, which is unusual.
     unusual = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
     env = {name: value for name, value in os.environ.items() if name not in unusual}
     # 40 operators in 1,000 namespaces have more copied CSVs than the default allows.
     env.setdefault("OLMC_LIMIT_CSV_BYTES", "2000000000")
-    # Only lines that say so find what an earlier run has kept; nobody's own cache is touched.
+    # Only lines that ask for it use results of an earlier run; the user's own cache is not touched.
     return env | ({"OLMC_NO_CACHE": "1"} if cache is None else {"OLMC_NO_CACHE": "0", "XDG_CACHE_HOME": str(cache)})
 
 

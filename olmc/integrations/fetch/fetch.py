@@ -56,8 +56,9 @@ from olmc.k8s.lean import NamedTuple
 PROOF_BYTES = 4 * 1024 * 1024
 """How large the layers of an image may be, packed and together, to be kept: those of bundles are, those of catalogs
 are not. It is no setting, since a workspace could turn it down to be asked for no proof."""
-# What layers may be unpacked to be unpacked once more: so many times as large, and so many bytes and members, which all
-# layers share, besides. Text becomes ten times as large and zeros a thousand times, in as many layers as there are.
+# The limits of layers that are kept for a second unpacking: so many times as large, and so many bytes and members,
+# which all layers share, in addition. Text becomes ten times as large and zeros a thousand times, in any number of
+# layers.
 _TIMES, _BYTES, _MEMBERS, _MEMBERS_OF_EACH, _LAYERS = 20, 4 * 1024 * 1024, 10_000, 200, 128
 
 
@@ -117,7 +118,7 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
         # What stands there may be a link to a file of somebody's, which is not to be written.
         if target.is_symlink():
             target.unlink()
-        # Its name is its digest, so a copy that is cut off is found out by whoever reads it.
+        # Its name is its digest, so a reader detects a truncated copy.
         shutil.copyfile(source, target)
         placed.append(target)
     return placed
@@ -220,8 +221,8 @@ def _content(
     place: Path, image: LockedImage, layers: Sequence[Descriptor], folders: Mapping[str, str],
     blob: Callable[[str], bytes],
 ) -> Path:  # fmt: skip
-    """The folder, below `place`, with the content that layers give. Raises VendorError, also for what is too much to be
-    done by every command that proves content: whoever has made the image decides what it costs."""
+    """Return the folder, below `place`, with the content that layers give. Raises VendorError, also for content that is
+    too costly for each command that proves content: the author of the image chooses the cost."""
     spool, target, packed = place / "files", place / "content", place / "layer"
     spool.mkdir()
     target.mkdir()
@@ -345,7 +346,7 @@ def fetch(needs: Sequence[NeededImage], plan: FetchPlan, stage: Path, progress: 
             _all_or_fail(pool, owners, list(pending.values()), lambda pair: _fetch_layer(*pair, blobs, progress))
             return tuple(_all_or_fail(pool, needs, resolved, lambda image: _extract(image, plan, stage, progress)))
         except BaseException:
-            # Nobody can interrupt a thread: each of them sees at its next piece of data that it is to stop.
+            # Threads can't be interrupted: each of them stops at its next piece of data.
             progress.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
@@ -385,7 +386,8 @@ def _locate(need: NeededImage, plan: FetchPlan, blobs: Path) -> _ResolvedImage |
 
 
 def _gravest_failure(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
-    """The failure that says most, with those of the other sources, and what to do if the lock asks for what is gone."""
+    """Return the most important failure, with those of the other sources, and a hint if the lock names deleted
+    content."""
     causes = list(SourceFault)
     main = min(failures, key=lambda failure: causes.index(failure.cause) if failure.cause in causes else len(causes))
     hints = [main.diagnostic.hint, *(failure.diagnostic.message for failure in failures if failure is not main)]
@@ -402,7 +404,7 @@ def _resolve_at(
     here = _decode(data, media_type, need, source)
     documents = {top: _written(blobs, top, data)}
     platform = plan.platform if isinstance(here, Index) else ""
-    # What is locked is the digest of the index: it is what the tag stands for, whatever platform was taken from it.
+    # The lock has the digest of the index for every platform, as the tag names the index.
     present = plan.present.get(need.image)
     if present is not None and (present.digest, present.platform) == (top, platform):
         return Fetched(present, None)

@@ -402,7 +402,7 @@ def _spool(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
 
 
 def _apply(held: dict[str, Held], removed: Sequence[str], emptied: Sequence[str], added: dict[str, Held]) -> None:
-    """Whiteouts act on the layers below only, whatever their place in the archive; a file covers a folder below it."""
+    """Apply whiteouts to the layers below only, at any place of the archive; a file replaces a folder below it."""
     gone = {*removed}
     hidden = {*removed, *emptied, *(path for path, entry in added.items() if entry is not FOLDER)}
     covered = {above for path in added for above in _above(path)}
@@ -445,8 +445,8 @@ def check_folder(root: Path) -> None:
 
 @contextmanager
 def stage(root: Path) -> Iterator[Path]:
-    """A folder to work in, on the file system of the workspace; it is gone in the end, and so is what runs that were
-    killed have left."""
+    """Create a folder to work in, on the file system of the workspace; remove it at the end, with the folders of killed
+    runs."""
     # In the workspace itself, as nothing can be renamed from one file system to another.
     for left in root.glob(f"{PARTIAL}vendor-*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -554,7 +554,7 @@ def write_lock(root: Path, operators: Lock | None, images: Sequence[LockedImage]
 
 
 def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
-    """Remove what vendor/ holds besides the content of `images`; the paths that are gone."""
+    """Remove all content of vendor/ except that of `images`; return the removed paths."""
     gone = others(root, images)
     for path in gone:
         target = root / path

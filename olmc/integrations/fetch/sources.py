@@ -42,7 +42,7 @@ class StoppedError(Exception):
 class Progress:
     """Images and bytes, those done and those to do; `shown` is called with each change.
 
-    Once `stop` is set, whoever reports progress gets a StoppedError, so that no thread goes on in vain.
+    Once `stop` is set, each thread that reports progress gets a StoppedError and stops.
     """
 
     shown: Callable[[Progress], None] = lambda _: None
@@ -228,7 +228,7 @@ def choose(index: Index, platform: str) -> IndexEntry | None:
     for entry in index.entries:
         if entry.platform == platform:
             return entry
-    # linux/arm64 also means linux/arm64/v8, as long as nobody asks for a variant.
+    # linux/arm64 also means linux/arm64/v8, unless a variant is requested.
     for entry in index.entries:
         if entry.platform.startswith(f"{platform}/"):
             return entry

@@ -62,7 +62,7 @@ _PASSING = (408, 429, 500, 502, 503, 504)
 
 
 ANSWER_SECONDS = 60.0
-"""How long an answer may take to begin, and how long its body may take besides the time for its size."""
+"""The limit for the start of an answer, and for its body in addition to the time for its size."""
 _LEAST_RATE = 16 * 1024
 _BESIDE_CONTENT = 1024 * 1024  # bytes of headers, trailers and signs between chunks
 
@@ -182,11 +182,11 @@ def with_retries(network: Network, registry: str, attempt: Callable[[], T]) -> T
 def exchange(
     network: Network, method: str, url: str, headers: Mapping[str, str], *, insecure: bool = False, body: str = ""
 ) -> Response:
-    """The answer to a request, redirects followed; the body is still to be read, and the answer to be closed.
+    """Return the answer to a request, redirects followed; the caller reads the body and closes the answer.
 
-    Credentials don't go along to another host, scheme or port, neither in a header nor in a body, which nothing but an
-    identity token is sent in; nobody is led from https to http, nor to another host that wants credentials, as those at
-    hand are not for it. Raises TransientError, FinalError.
+    Credentials don't go along to another host, scheme or port, neither in a header nor in a body. Only an identity
+    token is sent in a body. A redirect from https to http is refused. So is one to another host that wants credentials,
+    as the credentials are not for it. Raises TransientError, FinalError.
     """
     first = _origin(url)
     sent = {"User-Agent": f"olmc/{__version__}", "Accept-Encoding": "identity", **headers}

@@ -78,7 +78,7 @@ class GivenCatalog(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The path as it is reported and locked: what is above the user's own folder is nobody else's business."""
+        """Return the path as it is reported and locked, without the folders above the user's own folder."""
         return self.path.name if self.path.is_absolute() else self.path.as_posix()
 
     def fits(self, source: CatalogSource) -> bool:
@@ -186,10 +186,10 @@ class VendorRequest(NamedTuple):
     """What the user wants.
 
     `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, again. `check`:
-    change nothing. `platform`: "" for that of olmc.yaml. `whole_catalogs`: all packages, whatever olmc.yaml says, not
-    only those that can be looked at. `catalogs`: files in place of the images of CatalogSources. `without_bundles`:
-    catalogs are kept also where bundles can't be had. `sources` makes, of the `spec.vendor` in olmc.yaml, a function
-    that gives the sources of an image in the order in which they are to be asked; it may raise VendorError.
+    change nothing. `platform`: "" for that of olmc.yaml. `whole_catalogs`: all packages, not only those that a
+    resolution can look at; it overrides olmc.yaml. `catalogs`: files in place of the images of CatalogSources.
+    `without_bundles`: catalogs are kept also without their bundles. `sources` makes, of the `spec.vendor` in olmc.yaml,
+    a function that returns the sources of an image in the order of use; it may raise VendorError.
     """
 
     options: Options
@@ -249,7 +249,7 @@ def vendor(root: Path, request: VendorRequest, report: Report, progress: Progres
 
 def _add_unfetched(root: Path, error: FetchError, report: Report) -> None:
     for diagnostic in error.diagnostics:
-        place = diagnostic.location  # a catalog that came in this run, and is gone again, is no place to look at
+        place = diagnostic.location  # the catalog came in this run and is removed again, so its path does not help
         is_there = place is not None and (root / place.path).exists()
         report.add(diagnostic if is_there else diagnostic._replace(location=None))
 
@@ -347,7 +347,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
                 operators = operators._replace(extensions=_extended(workspace, settled, work.options).locked)
         placed += keep(root, blobs)
         changed = write_lock(root, operators, images)
-        # The lock names them now, so they stay, whatever goes wrong from here on.
+        # The lock names them now, so they stay also after a later failure.
         placed.clear()
     removed = remove_others(root, images)
     remove_blobs(root, list(prove(root, images)))
@@ -496,7 +496,7 @@ def _extended(workspace: Workspace, settled: SettledCluster, options: Options) -
 
 
 def _report_unresolved(workspace: Workspace, settled: SettledCluster, options: Options, report: Report) -> bool:
-    """Report what can't be resolved, the catalogs that nobody knows first; whether there is nothing of it."""
+    """Report requests that can't be resolved, unknown catalogs first; return whether there are none."""
     is_resolved = True
     for diagnostic in unknown_catalogs(settled.cluster):
         report.add(diagnostic)

@@ -103,7 +103,7 @@ def run_on_dask(address: str, seconds: float, tasks: Sequence[bytes], blobs: Pat
         futures = _submitted(client, tasks, blobs, seconds)
         yield from _ends(client, futures, address)
     finally:
-        with suppress(Exception):  # what becomes of a connection that is lost is nobody's concern any more
+        with suppress(Exception):  # an error of a lost connection has no effect any more
             client.close(timeout=5)
 
 

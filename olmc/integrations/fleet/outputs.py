@@ -181,7 +181,8 @@ def _digest(text: str) -> str:
 
 
 def _reported(result: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What a report has of a result: of files a digest, by which whoever reads the report can tell outcomes apart."""
+    """Return the part of a result that a report has. It has a digest of the files, by which readers distinguish
+    results."""
     if "files" not in result:
         return result
     files = json.dumps([result["files"], result.get("private")], ensure_ascii=False, sort_keys=True)

@@ -47,8 +47,8 @@ class Worker:
     """A process, the task that it does, since when, and what it has answered so far."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        # -P: a module in the folder that one stands in is nobody's to run.
-        # In a session of its own, so that the tools which it starts end with it.
+        # -P: a worker must not import a module of the current folder. It has a session of its own, so that the tools
+        # which it starts end with it.
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),
@@ -77,7 +77,7 @@ class Worker:
         return bytes(self.answer[_LENGTH:end]) if len(self.answer) >= end else None
 
     def do(self, task: bytes, seconds: float) -> TaskEnd:
-        """Do a task by itself and wait for it; whoever asks ends a worker whose task gave no result."""
+        """Do one task and wait for it; the caller ends a worker whose task gave no result."""
         self.begin(0, task)
         with selectors.DefaultSelector() as selector:
             selector.register(self.out, selectors.EVENT_READ)
@@ -112,10 +112,10 @@ def fleet_worker(folder: Path, blobs: Path) -> tuple[str, ...]:
 def run_tasks(
     tasks: Sequence[bytes], jobs: int, seconds: float, worker_at: Callable[[int], Sequence[str]]
 ) -> Iterator[TaskEnd]:
-    """Do the tasks in `jobs` processes, each for so many seconds at most; how each ended, as soon as it does.
+    """Do the tasks in `jobs` processes, each for so many seconds at most; yield how each ended, as soon as it does.
 
-    `worker_at` gives the module and the arguments of the worker with a number. Ctrl-C and whoever stops listening end
-    the workers.
+    `worker_at` gives the module and the arguments of the worker with a number. Ctrl-C or a caller that stops iterating
+    ends the workers.
     """
     waiting = deque(enumerate(tasks))
     workers: list[Worker] = []
@@ -195,13 +195,13 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 
 
 def read_frames(stream: IO[bytes]) -> Iterator[bytes]:
-    """The contents that were written so, until nobody writes any more."""
+    """Yield the contents of frames until the stream ends."""
     while len(head := stream.read(_LENGTH)) == _LENGTH:
         yield stream.read(int.from_bytes(head, "big"))
 
 
 def serve_tasks(work: Callable[[bytes], bytes]) -> None:
-    """As a worker: do the tasks that come on stdin and write their results to stdout, until nobody writes any more."""
+    """As a worker, do the tasks that come on stdin and write their results to stdout, until stdin ends."""
     # As for every run (olmc.__main__): what a task leaves behind is hardly ever a cycle.
     gc.set_threshold(200_000, 50, 50)
     # What anything else prints must not get among the results.

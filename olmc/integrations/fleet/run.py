@@ -1,4 +1,4 @@
-"""A fleet from its entries to its report: each task is done once, whatever was done before comes from the cache."""
+"""A fleet from its entries to its report: each task is done once, and earlier results come from the cache."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ LINK = "120000"
 _FILE = "100644"
 _GIT = ".git"
 _TOO_LARGE = "size:"
-"""How the names of files begin that nobody reads because of their size: only that counts."""
+"""The start of the names of files that are too large to read: only their size counts."""
 
 
 class FileTree(NamedTuple):

@@ -117,7 +117,7 @@ def span_of(lines: TextLines, place: Location) -> tuple[int, int]:
     return (start, end) if place.column else (start, lines.offset(place.line, 0))
 
 
-# What is compiled for an editor: the workspace of a document, with the texts that nobody has saved yet.
+# The input of a compilation for an editor: the workspace of a document, with texts that are not saved yet.
 
 _TEMPLATES = ("olm.template.", "olm.semver")
 

@@ -1,7 +1,7 @@
-"""The language server: the protocol on stdin and stdout, when something is compiled, and when that is reported.
+"""The language server: the protocol on stdin and stdout, the times of compilations and of reports.
 
-The documents are those that pygls keeps. One task compiles, in a thread, one workspace after the other; what is asked
-at a position is answered from what was compiled last. Nothing listens, and nobody is asked.
+The documents are those that pygls keeps. One task compiles, in a thread, one workspace after the other. The last
+compilation answers requests about positions. The server opens no port and no connection.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from olmc.k8s.lean import regex
 from olmc.version import __version__
 
 CALM_SECONDS = 0.15
-"""How long nobody must have typed before something is compiled,"""
+"""The pause in typing after which a compilation starts,"""
 PATIENCE_SECONDS = 1.0
 """unless somebody has typed all the time for so long."""
 
@@ -105,7 +105,8 @@ def serve(*, least: Severity = Severity.WARNING) -> int:
 
 
 class _OneLine(logging.Formatter):
-    """What a library logs about a message that it can't read: a line of text, whatever the message has in it."""
+    """A library's log message about a message that it can't read, as one line of text for any content of the
+    message."""
 
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[1] if record.exc_info else None
@@ -221,8 +222,8 @@ def _encoding(server: LanguageServer) -> str:
 
 
 def path_of(uri: str) -> Path | None:
-    """The file of a URI, None for what is none, or has a name that no file has: whatever is open is compiled, and one
-    such document is not to keep the others from that."""
+    """Return the file of a URI, None if it is no file or has an impossible name. olmc compiles all open documents, and
+    one such document must not stop the others."""
     try:
         path = uris.to_fs_path(uri) if uri.startswith("file:") else None
         found = normal(Path(path)) if path else None

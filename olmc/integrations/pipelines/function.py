@@ -137,7 +137,7 @@ def file_of(item: KubernetesObject) -> tuple[str, int]:
     annotations = annotations_of(item)
     path = next((str(annotations[key]) for key in _PATHS if annotations.get(key)), "")
     index = next((str(annotations[key]) for key in _INDEXES if annotations.get(key)), "")
-    # Nobody has more objects in a file than there are whole numbers.
+    # A longer number exceeds the number of objects in any file.
     is_number = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
     return path, int(index) if is_number else 0
 
@@ -172,11 +172,10 @@ _VARIABLE = "${"
 
 
 def for_flux(objects: Iterable[Rendered]) -> Iterator[Rendered]:
-    """The objects, with those that hold `${` exempt from a Kustomization's postBuild substitution, and Namespaces and
-    CRDs from pruning.
+    """Exempt objects with `${` from a Kustomization's postBuild substitution, and Namespaces and CRDs from pruning.
 
-    Flux replaces variables in the whole text of an object, those that nobody defines by nothing. An annotation that is
-    there already stays.
+    Flux replaces variables in the whole text of an object, and undefined ones by an empty text. An existing annotation
+    stays.
     """
     for rendered in objects:
         # In the YAML, where Flux replaces, and not in the object: keys count as well.
@@ -204,19 +203,19 @@ class FunctionResult(NamedTuple):
 
 
 def run(text: str, root: Path = Path()) -> FunctionResult:
-    """What `olmc plugin fn` makes of the text of a ResourceList.
+    """Return the output of `olmc plugin fn` for the text of a ResourceList.
 
     With `spec.path` in its functionConfig the workspace there, which must lie in the folder `root`, is rendered and its
-    objects join the items; without it the items are the workspace, and the rendered objects take their place. The text
-    is a valid list whatever happens: after an error it has the items as they came, and the results say why. So it has
-    where an operator would fail and the output is for apply, unless the settings say to keep going.
+    objects join the items; without it the items are the workspace, and the rendered objects replace them. The text is
+    always a valid list: after an error it has the input items, and the results give the reason. The same applies where
+    an operator would fail and the output is for apply, unless the settings say to keep going.
     """
     report = Report()
     given = read_list(text, report)
     settings = {} if report.failed else _settings(given.function_config, report)
     items = given.items if report.failed else _render(given, settings, root, report)
     if report.failed:
-        # Whoever goes on in spite of the exit code has its own items back, and not half of an output.
+        # A caller that ignores the exit code gets its own items, not a part of an output.
         items = given.items
     least = Severity.INFO if settings.get("verbose") else Severity.WARNING
     shown = tuple(diagnostic for diagnostic in report if diagnostic.severity >= least)

@@ -289,8 +289,8 @@ class NamedSource(NamedTuple):
 
 
 class WorkspaceConfig(NamedTuple):
-    """An olmc.yaml: its text, what of it belongs into one that is there already, what nobody knows of the catalogs that
-    are named, and what to do next."""
+    """An olmc.yaml: its text, the part of it that an existing file needs, unknown facts about the named catalogs, and
+    the next steps."""
 
     text: str
     part: str
@@ -299,9 +299,9 @@ class WorkspaceConfig(NamedTuple):
 
 
 def named_sources(root: Path) -> tuple[NamedSource, ...]:
-    """The catalogs that Subscriptions below `root` name and that no CatalogSource there defines, in order.
+    """Return the catalogs that Subscriptions below `root` name and that no CatalogSource there defines, in order.
 
-    Whatever can't be read is passed over: what it is about, `olmc check` says.
+    Content that can't be read is skipped: `olmc check` reports it.
     """
     named: dict[CatalogKey, Location] = {}
     defined: set[CatalogKey] = set()
@@ -343,7 +343,7 @@ def config_for(sources: Sequence[NamedSource], release: str | None, *, operatorh
         minor = _minor(release)
         known = openshift_catalogs(minor)
         platform = {"olmVersion": OPENSHIFT_PREFIX + minor, "globalCatalogNamespace": home}
-    # Nobody subscribes to anything yet in a workspace that just begins: whatever comes will find its catalog.
+    # A new workspace has no Subscription yet: with all catalogs, later ones find theirs.
     wanted = [catalog for catalog in known if not named or _key(catalog) in named]
     spec = {**platform, "catalogs": list(map(_entry, wanted))}
     value = {"apiVersion": "olmc.dev/v1alpha1", "kind": "Config", "spec": spec}
@@ -383,7 +383,7 @@ def _minor(text: str) -> str:
 
 
 def _commented(others: Sequence[Mapping[str, Any]]) -> str:
-    """The catalogs that no Subscription names, for whoever wants to resolve over them as well."""
+    """Return the catalogs that no Subscription names as comments, for users who want to resolve over them as well."""
     if not others:
         return ""
     lines = ("No Subscription names these, which the cluster has, too; operators may depend on what they serve.",)

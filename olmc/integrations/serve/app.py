@@ -1,6 +1,5 @@
-"""The paths of the API server, what answers them, and what stands before: limits of size, time and number, and a Status
-for whatever goes wrong.
-"""
+"""The paths of the API server, their handlers, and the layers before them: limits of size, time and number, and a
+Status for each error."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, mapping
 from olmc.targets.proposed.installed.resources import RESOURCES, Resource
 
-# What `kubectl auth can-i` asks: whoever reaches the server may read everything, and nobody may do anything else.
+# The answers for `kubectl auth can-i`: each client may read everything and may do nothing else.
 
 API_VERSION = "authorization.k8s.io/v1"
 ACCESS, RULES = "SelfSubjectAccessReview", "SelfSubjectRulesReview"
@@ -585,7 +584,7 @@ _KEPT = 64 * 1024
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """What receives a body that was read already, then whatever comes next."""
+    """Return a function that receives a body that was read already, then the next messages."""
     waiting = [body]
 
     async def replayed() -> Message:

@@ -567,7 +567,7 @@ def icon_for(store: Store, name: NamespacedName) -> tuple[bytes, Mapping[str, st
     if offer is None:
         raise not_found(PACKAGE_MANIFESTS, name.name)
     icon, tag = icon_of(offer)
-    # Whatever a catalog calls an icon, a browser must not take it for a page or run it.
+    # A browser must not take the icon of a catalog for a page or run it, for any content.
     headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
     headers |= {"ETag": f'"{_plain(tag)}"', "Content-Type": "image/svg+xml"}
     media = str((icon or {}).get("mediatype") or "")

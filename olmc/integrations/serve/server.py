@@ -109,7 +109,7 @@ def kubeconfig(address: str, certificate: bytes | None) -> str:
         "clusters": [{"name": _NAME, "cluster": cluster}],
         "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "namespace": "default", "user": _NAME}}],
         "current-context": _NAME,
-        # The server asks nobody who they are, but kubectl asks its user unless there is something to show.
+        # The server authenticates no client, but kubectl asks its user for a name without a credential.
         "users": [{"name": _NAME, "user": {"token": "anybody"}}],
     }
     return f"{MARK}\n{dump_one(config)}"
@@ -317,7 +317,7 @@ def _key_pair(place: ServeAddress) -> KeyPair:
 
 @contextmanager
 def _pem_files(pair: KeyPair | None) -> Iterator[tuple[str | None, str | None]]:
-    """The pair as files in a folder that nobody else can read, until they are read; nothing without a pair."""
+    """Write the pair to files in a folder that other users can't read, until they are read; nothing without a pair."""
     if pair is None:
         yield None, None
         return
@@ -457,7 +457,7 @@ async def _looks(root: Path, store: Store) -> AsyncIterator[object]:
                 force_polling=polling or None,
             ):
                 yield changes
-        except OSError:  # no more watches to be had from the operating system, or the folder is gone for the moment
+        except OSError:  # the operating system has no more watches, or the folder is absent for the moment
             polling = root.is_dir()
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
             yield ()

@@ -167,7 +167,7 @@ def changes(
         was, now = old.get(name), new.get(name)
         if was is now or was == now:
             continue
-        # To a watch with a selector an object that is no longer selected is gone (Kubernetes' API conventions).
+        # For a watch with a selector, an object that no longer matches is deleted (Kubernetes' API conventions).
         had = was is not None and selects(was)
         has = now is not None and selects(now)
         if now is not None and has:
