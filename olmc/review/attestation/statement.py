@@ -20,7 +20,7 @@ from olmc.resources import docs_url
 from olmc.version import __version__
 
 SUFFIX = ".intoto.jsonl"
-"""What the name of a statement has behind that of the output: an ending that nobody takes for a manifest's."""
+"""The suffix that the name of a statement adds to that of the output. No tool takes it for a manifest."""
 
 _STATEMENT, _PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 _CHUNK = 1024 * 1024

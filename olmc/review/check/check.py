@@ -99,9 +99,9 @@ _OF_AUTHORS = frozenset({RuleTag.OF_VALIDATORS, RuleTag.FOR_AUTHORS})
 
 
 def is_of_author(workspace: Workspace) -> bool:
-    """Whether whoever checks a directory writes the bundles in it: it has nothing but bundles, of one package.
+    """Return whether the user of a directory is the author of its bundles: it has only bundles, of one package.
 
-    Who has Subscriptions or catalogs installs what others write, and so does who vendors; a folder with bundles of
+    A user with Subscriptions, catalogs or vendored content installs other authors' bundles; a folder with bundles of
     several packages is a collection.
     """
     return is_folder_of_bundles(workspace) and len({bundle.package for bundle in workspace.bundles.values()}) <= 1
@@ -114,7 +114,8 @@ def is_folder_of_bundles(workspace: Workspace) -> bool:
 
 
 def older_bundles(workspace: Workspace) -> tuple[Bundle, ...]:
-    """In a folder of bundles those that have a newer version there, by directory; of the rest nobody can say."""
+    """Return the bundles in a folder of bundles that have a newer version there, by directory; elsewhere that is
+    unknown."""
     if not is_folder_of_bundles(workspace):
         return ()
     versions: dict[str, list[tuple[Version, Bundle]]] = defaultdict(list)
@@ -150,8 +151,8 @@ def in_bundles(bundles: Iterable[Bundle]) -> Callable[[Diagnostic], bool]:
 
 
 def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[Diagnostic, ...]:
-    """Findings as they concern whoever only installs the bundles: what the validators warn of, and only the author can
-    mend, is a remark."""
+    """Return findings for a user who only installs the bundles: a warning of the validators that only the author can
+    fix is an info."""
     is_of_bundle = in_bundles((*workspace.bundles.values(), *workspace.vendored.values()))
     return tuple(
         diagnostic._replace(severity=Severity.INFO)
@@ -165,7 +166,7 @@ def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[
 
 # The lines of a file that a finding quotes, of which those of Secrets have the keys alone.
 
-# Without these, nothing says that it is a Secret: the word, or an escape, a tag or an alias that may stand for it.
+# A Secret has the word, or an escape, a tag or an alias that may produce it.
 _MAY_SAY_SECRET = regex(r"(?i:secret)|\\|(?:^|[\s,\[{?:-])[!*][\w!<]")
 _FIELD = regex(r"""(?m:^(apiVersion|kind):[ \t]+(["']?)([\w./-]+)\2[ \t]*(?:\#.*)?$)""")
 _NAME = r"[\w./-]{1,253}"
@@ -238,8 +239,8 @@ _REFERRING = regex(rf"""{_ENTRY_KEY}[ ]+(?P<quote>["']?){_REFERENCE}(?P=quote)[ 
 
 
 def _masked(lines: Sequence[str]) -> Iterator[str]:
-    """Lines with their keys alone, and those that show no value. What is deeper than a key with a value is more of that
-    value, whatever it looks like."""
+    """Yield lines with their keys alone, and lines that show no value. Lines that are deeper than a key with a value
+    are part of that value."""
     depth = None
     plain = _lines_of_identity(lines)
     for number, line in enumerate(lines):
@@ -331,9 +332,9 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 
 class CheckInput(NamedTuple):
-    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
-    `objects` is what was rendered, and `diagnoses` are those of the compilation if they were made; with
-    `is_entry` it is an entry of a repository, in which other entries may use suppressions."""
+    """The result of compiling a directory. `workspace` and `settled` are None after an early error, `left_out` are
+    other objects of the directory. `objects` is the rendered output, and `diagnoses` are those of the compilation if
+    they were made. With `is_entry` it is an entry of a repository, in which other entries may use suppressions."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
@@ -347,8 +348,8 @@ class CheckInput(NamedTuple):
 
 
 class CheckScope(NamedTuple):
-    """Whether whoever checks writes the bundles (None: the directory says so), and whether all versions in a folder of
-    bundles count, not just the newest of each package."""
+    """Whether the user is the author of the bundles (None: the directory decides), and whether all versions in a folder
+    of bundles count, not just the newest of each package."""
 
     author: bool | None = None
     all_versions: bool = False
@@ -477,7 +478,7 @@ def check_part(
     if not (report.failed or compiled.is_entry):
         suppressions = tuple(collect_suppressions(root, {}, tree.folder.walk()))
         counted = {(each.code, each.location) for each in report if isinstance(each.cause, FurtherFindings)}
-        # Of findings that are only counted nobody knows which are accepted.
+        # Findings that are only counted have no text, so it is unknown which are accepted.
         used = done.used | {each for each in suppressions if (each.code, Location(each.place.path)) in counted}
         for diagnostic in _check_suppressions(root, suppressions, used, _looked_for(settings, effective)):
             if not is_older(diagnostic):
@@ -563,7 +564,7 @@ def _check_suppressions(
 ) -> Iterator[Diagnostic]:
     if not suppressions:
         return  # most workspaces have none, and all rules of all targets take time to import
-    # A misspelt code accepts nothing, and nobody would notice.
+    # A misspelt code accepts no finding, and the mistake would stay hidden.
     known = {rule.code: rule for rule in all_rules()}
     for suppression in suppressions:
         place = _place(root, suppression)

@@ -72,13 +72,13 @@ def repository_findings(done: CompiledRepository) -> Iterator[Diagnostic]:
 
 
 def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Those of the findings about a cluster that are not reported for the whole repository, and that depend on no value
-    which nobody knows."""
+    """Yield the findings about a cluster that are not reported for the whole repository and depend on no unknown
+    value."""
     contents = cluster.part.contents
     has_variables = any(content.placement.destination.variables is not None for content in contents)
     for finding in found:
         is_open = has_variables and ("${" in finding.message or RuleTag.OPEN_VALUE in finding.tags)
-        # Of a cluster without a name nobody knows the namespaces.
+        # The namespaces of a cluster without a name are unknown.
         is_open |= finding.code == MISSING_TARGET.code and not cluster.part.cluster.names
         if RuleTag.OF_REPOSITORY in finding.tags or is_open or _is_merged_by_server(finding, contents):
             continue

@@ -49,7 +49,8 @@ def approval(namespace: str, plan: str) -> str:
 
 
 def stranded(scene: Scene) -> Iterator[Diagnosis]:
-    """Operators that run on for ever at a version from which their channel has no upgrade (R-CAT-410, R-CAT-411)."""
+    """Report operators whose channel has no upgrade from their version, so that they stay at it (R-CAT-410,
+    R-CAT-411)."""
     for _, subscription in sorted(scene.cluster.subscriptions.items()):
         csv = scene.cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
         if csv is None or subscription.failure is not None:

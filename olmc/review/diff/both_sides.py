@@ -168,7 +168,8 @@ def _holds_workspace(folder: Folder) -> bool:
 
 
 def texts_below(path: Path, report: Report, ignored: tuple[str, ...]) -> dict[str, str]:
-    """The texts in the folder of a rendering but for those that patterns name, whatever the folder itself says."""
+    """Return the texts in the folder of a rendering except those that patterns name. The folder's own settings do not
+    count."""
     return _texts(path, scan(path, report, ignored=ignored, ignore_file=False), report)
 
 
@@ -180,10 +181,10 @@ def _texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
 def rendered_objects(
     texts: Mapping[str, str], report: Report, known: Spared, replaced: list[LeftOut]
 ) -> tuple[KubernetesObject, ...]:
-    """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`, and other
-    definitions of an identity to `replaced`.
+    """Return the objects in the texts of a rendering, the last of several with one identity. Problems go to `report`,
+    and other definitions of an identity to `replaced`.
 
-    Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
+    Objects of kinds without namespaces have an empty namespace, as in a cluster.
     """
     objects: dict[ObjectKey, KubernetesObject] = {}
     places: dict[ObjectKey, str] = {}
@@ -416,8 +417,8 @@ def read_sides(
     A new workspace is applied to the cluster that the old one has settled in. With `fresh` each has a cluster of its
     own, as sides of other sorts always have.
 
-    What a workspace leaves out by its own settings is decided by the old side for both: whoever changes the new one
-    must not choose what a review gets to see. `kinds` are those of the command line, and win.
+    The settings of the old side decide for both sides what a workspace leaves out: a change of the new side must not
+    hide objects from its review. `kinds` are those of the command line, and win.
     """
     if isinstance(old, str):
         first, second = source_of(old, new, folder, allow_empty), source_of(new, old, folder, allow_empty)
@@ -458,7 +459,7 @@ def _waits(before: _MadeSide, after: _MadeSide) -> bool:
 
     known = before.state.objects if before.state is not None else {}
     was, now = (side.settled.cluster.plans if side.settled is not None else {} for side in (before.side, after.side))
-    # A plan that goes, as with an operator that moves to OLM v1, nobody approves any more.
+    # A plan that the new side removes, as in a move to OLM v1, can't be approved any more.
     left = was if after.side.settled is None else {name: plan for name, plan in was.items() if name in now}
     return any(
         plan.phase == APPROVAL and ObjectKey(OLM_GROUP, "InstallPlan", plan.namespace, plan.name) not in known
@@ -604,7 +605,8 @@ def _emptiness(source: SideSource) -> Diagnostic:
 
 
 def _is_empty(made: _MadeSide, shared: _Shared) -> bool:
-    """Whether there is nothing at a side, whatever its cluster held before. Catalogs are compared without objects."""
+    """Return whether a side is empty, without regard to its cluster's earlier state. Catalogs are compared without
+    objects."""
     workspace = made.compilation.workspace if made.compilation is not None else None
     if workspace is not None and workspace.catalogs:
         return False
@@ -628,7 +630,7 @@ def _compiled(source: SideSource, path: Path, shared: _Shared) -> _MadeSide:
 
     Files that it leaves out itself, and that can't be compiled, stay left out; then the comparison says so.
     """
-    # All kinds are compiled, whatever the settings exclude: who may do what is compared even where it is not shown.
+    # Compile all kinds, also excluded ones: the permissions of hidden objects are compared as well.
     everything = shared.narrowing._replace(include=(), exclude=())
 
     def under(narrowing: Narrowing, premises: Premises = shared.premises) -> tuple[SettledCompilation, Assumed]:

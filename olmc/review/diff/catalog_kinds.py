@@ -101,7 +101,7 @@ def max_openshift_changed(old: str, new: str, is_lower: bool) -> Judgement:
 
 @change_kind("CatalogBroken", ChangeGroup.VERSIONS, CHANGED)
 def catalog_broken(problem: str) -> Judgement:
-    """A catalog that could be served and can't be any more, so that nobody gets anything from it."""
+    """A catalog that was served and can't be served any more, so that no operator can be installed from it."""
     return BREAKING, ("can't be served any more: ", shown(problem))
 
 
@@ -167,7 +167,7 @@ def edges_changed(package: str, channel: str, entry: str, field: str, old: str, 
 
 @change_kind("ReplacesNothing", ChangeGroup.VERSIONS, CHANGED)
 def replaces_nothing(package: str, channel: str, entry: str, replaces: str) -> Judgement:
-    """An entry that replaces a version that its channel does not have, and so nobody can come from there."""
+    """An entry that replaces a version that its channel does not have, so that no installed version leads to it."""
     place: Message = (" in channel ", shown(channel), " of ", shown(package))
     return RISK, (shown(entry), *place, " replaces ", shown(replaces), ", which is not in the channel")
 

@@ -296,7 +296,7 @@ class Difference(NamedTuple):
 
 
 class _FoldedChange(NamedTuple):
-    """A difference that nobody has to read; the reason is what counts of them are called."""
+    """A difference that is counted, not shown; the reason is the label of the count."""
 
     reason: str
 
@@ -333,7 +333,7 @@ class _Comparison(NamedTuple):
         cls, old: Side, new: Side, *, formats: bool, as_written: bool = False, only_risks: bool = False
     ) -> _Comparison:
         before, after = operators(old.objects), operators(new.objects)
-        # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
+        # Plans and copies follow from other objects; a review also compares bundles that are not installed yet.
         (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
         kept_old, kept_new, starting = _with_waiting(kept_old, kept_new, before, after)
         names = accounts(before, after)
@@ -349,7 +349,7 @@ class _Comparison(NamedTuple):
 def _right_changes(sides: _Comparison) -> Iterator[DiffChange | _FoldedChange]:
     """Compare who may do what; fold what OLM grants for CRDs and CSVs, and what installing a moved operator takes."""
     (old, new), before, after = sides[:2], sides.before, sides.after
-    # Whatever kinds are not compared, who may do what is.
+    # Permissions are compared for all kinds, also those that are not shown.
     everything = (*sides.kept_old, *old.excluded), (*sides.kept_new, *new.excluded)
     ours, theirs = without_common(*everything, before, after, sides.names)
     if not (ours or theirs):
@@ -450,7 +450,7 @@ def compare(
     differing: list[Pair] = []
     unchanged = new.shared
     for pair in map(without_books, sides.pairs):
-        # Most objects are as they were: nobody has to look for defaults in them.
+        # Most objects did not change and need no search for defaults.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
             pair = pair._replace(old=without_defaults(pair.old, pair.new))
         reason = next(filter(None, (suppressor(pair, sides) for suppressor in SUPPRESSORS)), "")
@@ -606,7 +606,7 @@ class _Owners(NamedTuple):
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     rank = _GROUPS.index(change.group)
-    # The message comes last, so that changes alike in all else have one order, whatever order they were found in.
+    # The message comes last, so that similar changes have one order, independent of the order in which they were found.
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
 
@@ -799,7 +799,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
 def _workload(
     pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners, fixed: tuple[tuple[str, ...], ...]
 ) -> Iterator[DiffChange]:
-    """How a workload and its predecessor differ, whatever it and its containers are called."""
+    """Compare a workload with its predecessor, without the names of the workload and its containers."""
     known = pair.identity
     was = text(metadata_of(old).get("name"))
     if was != known.name:
@@ -827,7 +827,7 @@ def _workload(
 
 
 def _without_labels(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of a CRD without its labels, by which nobody selects, but for those of OLM itself."""
+    """Return the metadata of a CRD without labels, which are not used in selectors, except for those of OLM itself."""
     labels = {key: value for key, value in mapping(metadata.get("labels")).items() if key.startswith("olm.")}
     return {**metadata, "labels": labels or None}
 
@@ -845,9 +845,10 @@ def _is_olm(known: ObjectKey, kind: str) -> bool:
 
 
 def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
-    """What only another version of OLM changes: names of RBAC, and the templates of pods without their containers.
+    """Yield the changes that only another version of OLM makes: names of RBAC, and pod templates without their
+    containers.
 
-    Nobody wants to read it about an upgrade of an operator, which changes these by its name and its hashes.
+    An upgrade of an operator changes these by its name and its hashes, which is no news for a review.
     """
     for pair in pairs:
         known = pair.identity

@@ -23,11 +23,11 @@ from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey, doubts_about
 
-# Changes: what a kind of change is, its severity, and a message that can be written in any style.
+# Changes: the kind, the severity, and a message that can be written in any style.
 #
-# The kinds are tables (the modules `*_kinds`): each stands there once, as a function from its values to how grave they
-# are and what is reported about them, with its name, group and type. The parameters are the details of the JSON output,
-# and mypy holds whoever makes a change of the kind to them.
+# The kinds are tables (the modules `*_kinds`). Each kind is one function from its values to the severity and the
+# message, with its name, group and type. The parameters are the details of the JSON output, and mypy checks each
+# caller.
 
 _WIDEST, _AROUND = 120, 25
 _MOST_OF_A_SIDE, _MOST_PAIRS = 2_000, 2_500
@@ -528,7 +528,7 @@ def bound_changed(version: str, path: str, keyword: str, old: Any, new: Any, sev
 
 @change_kind("PatternChanged", ChangeGroup.CRDS)
 def pattern_changed(version: str, path: str, keyword: str, old: Any, new: Any, severity: Severity) -> Judgement:
-    """Another pattern or format; which of two patterns lets more through nobody can say."""
+    """Another pattern or format; which of two patterns accepts more texts is unknown."""
     return severity, (*_place(version, path), f" {keyword}", *from_to(old, new))
 
 

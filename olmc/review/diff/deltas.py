@@ -50,7 +50,7 @@ _KEYS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 _LIKELY_KEYS = (("name",), ("type",), ("key",), ("path",), ("id",), ("kind", "name"))
 
-# Lists of which an item is one thing, whatever it is made of: a variable with a value or a source.
+# Lists whose items are compared as a whole: a variable with a value or a source.
 _WHOLE = frozenset(("env",))
 
 # Lists of which the order means nothing to Kubernetes.
@@ -252,11 +252,11 @@ def _amounts_agree(old: str | int | float, new: str | int | float) -> bool:
         return False
 
 
-# What changed in a CRD, and which of it breaks objects that were valid before.
+# The changes of a CRD, and those among them that break valid objects.
 #
-# What breaks is judged for those who have objects or write them, as the API server treats them: a version that is not
-# served can't be asked for, one that was stored must be read for ever, and without a conversion webhook fields that a
-# version doesn't have are lost when an object is written in it.
+# A change is judged by its effect in the API server for users who have or write objects. A version that is not served
+# can't be requested, and a stored one must stay readable. Without a conversion webhook an object loses the fields that
+# its new version lacks.
 
 _COMPARED = frozenset("group scope names versions version validation conversion preserveUnknownFields".split())
 # What v1beta1 may have once for all versions.
@@ -265,7 +265,7 @@ _CONVERSION = frozenset(("strategy", "webhook", "webhookClientConfig", "conversi
 
 
 class _Version(NamedTuple):
-    """A version of a CRD; `other` is what it has besides its schema."""
+    """A version of a CRD; `other` are its fields except for the schema."""
 
     name: str
     served: bool
@@ -275,8 +275,8 @@ class _Version(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    """A CRD of v1 or v1beta1 in the shape of v1; `webhook` is what converts, without the certificates that others fill
-    in, `other` what its specification has besides."""
+    """A CRD of v1 or v1beta1 in the shape of v1; `webhook` is the converter without the injected certificates, `other`
+    the other fields of its specification."""
 
     scope: str
     names: Mapping[str, Any]
@@ -397,9 +397,9 @@ def _version_changes(identity: ObjectKey, old: _Definition, new: _Definition) ->
 
 
 def _stored(identity: ObjectKey, old: _Definition, new: _Definition) -> DiffChange:
-    """The change of the stored version: what objects lose when they are written in the new one.
+    """Return the change of the stored version: the fields that objects lose when they are written in the new one.
 
-    Whatever only reads differently, or has more fields, loses nothing.
+    A version with other texts or more fields loses no fields.
     """
     names = old.stored, new.stored
     if new.conversion == "Webhook":
@@ -447,7 +447,7 @@ def _other_changes(identity: ObjectKey, old: _Version, new: _Version) -> Iterato
         yield kinds.crd_field_changed(identity, path_text((old.name, *delta.path)), delta.old, delta.new)
 
 
-# Fields that Kubernetes lets nobody change: OLM updates objects and never deletes first, so the update fails.
+# Immutable fields in Kubernetes: OLM updates objects and never deletes first, so the update fails.
 
 _Path = tuple[str, ...]
 

@@ -80,9 +80,9 @@ _RECKLESS = {"upgradeConstraintPolicy": "SelfCertified", "crdUpgradeSafety": "No
 
 @change_kind("ExtensionAdded", ChangeGroup.VERSIONS, ADDED)
 def extension_added(package: str, version: str, asks: str, admin: bool) -> Judgement:
-    """A ClusterExtension that only the new side has, what it asks for, and the version that it gets ("" for none).
+    """A ClusterExtension that only the new side has, its request, and the version that it gets ("" for none).
 
-    `admin`: the controller installs it with the rights of cluster-admin, whatever is in the bundle (R-V1-REL-1).
+    `admin`: the controller installs any bundle with the rights of cluster-admin (R-V1-REL-1).
     """
     by_whom = "; the controller installs it with the rights of cluster-admin" if admin else ""
     gets = shown(version or "(nothing is installed)")
@@ -123,7 +123,7 @@ def extension_removed(package: str, version: str, crds: tuple[str, ...], is_idle
 @change_kind("ExtensionChanged", ChangeGroup.VERSIONS, CHANGED)
 def extension_changed(field: str, old: str, new: str) -> Judgement:
     """A ClusterExtension that asks for something else; "" for nothing."""
-    # From then on nobody sees to it that an upgrade is one, or that objects outlive it.
+    # With the change OLM no longer makes sure that a new version is an upgrade, or that objects survive.
     effect = ""
     if field == "version" and _is_exact(old) and not _is_exact(new):
         effect = "; OLM installs later versions without a change here"
@@ -334,7 +334,7 @@ def asked(obj: KubernetesObject) -> dict[str, str]:
 
 
 def spec_of_others(obj: KubernetesObject) -> dict[str, object]:
-    """What a ClusterExtension says besides what `asked` has."""
+    """Return the fields of a ClusterExtension except those of `asked`."""
     left = ("source", "serviceAccount", "install")
     return {key: value for key, value in spec_of(obj).items() if key not in left}
 
@@ -425,7 +425,7 @@ def _served_by_key(side: Side) -> dict[ObjectKey, Catalog]:
 def _catalog_text(known: ObjectKey, was: Catalog | None, now: Catalog | None, use: _Use) -> Iterator[DiffChange]:
     if was is None or now is None or was.packages == now.packages:
         return
-    if was.problem or now.problem:  # of what can't be served nobody knows the packages
+    if was.problem or now.problem:  # the packages of a catalog that can't be served are unknown
         if not was.problem:
             yield kinds.catalog_broken(known, now.problem)
         return

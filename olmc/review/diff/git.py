@@ -1,7 +1,7 @@
-"""A folder of a git revision, written to another place: asked of git's plumbing, the work tree is never touched.
+"""Write a folder of a git revision to another place by git's plumbing; the work tree is never touched.
 
-Nothing of the repository is run and nothing is fetched: contents are the blobs themselves, without filters. Links are
-made after all files, so that no file is written through one, and whoever reads the folder follows none that leaves it.
+olmc runs no code of the repository and fetches nothing: contents are the blobs themselves, without filters. Links are
+created after all files, so that no file is written through one. Readers of the folder do not follow links out of it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _spec(contents: Mapping[str, bytes]) -> Callable[[str], bool]:
         root = Path(name)
         for file, content in contents.items():
             (root / file).write_bytes(content)
-        # What is wrong with the patterns is for whoever reads the folder.
+        # The reader of the folder reports problems of the patterns.
         try:
             return spec_of(narrowing_of(root, read_config(root, Report())).ignored)
         except ValueError:
@@ -462,7 +462,8 @@ def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, repo
 
 
 def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path | None:
-    """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
+    """Write the folder of a kustomization or a chart, and all folders of its build, at their places in the
+    repository."""
     path = "" if path in (".", "/") else path
     top = _top_below(target)
     place = top / path
@@ -602,7 +603,7 @@ def _entries(
 def _entries_of(tree: str, only: tuple[str, ...] = ()) -> Iterator[_TreeEntry]:
     """All entries below a tree, by one line of git each: ten trees with ten names each for the next one are a small
     repository and more files than anybody can list."""
-    # Its messages go to a file, as a pipe could fill up while nobody reads it.
+    # Its messages go to a file, as a pipe could fill up without a reader.
     with (
         tempfile.TemporaryFile() as errors,
         _start([*_LISTING, tree, *(("--", *only) if only else ())], subprocess.DEVNULL, errors) as process,
@@ -647,7 +648,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
-    """Write files; of those that nobody would read because of their size only that."""
+    """Write files; of files that are too large to read only their size."""
     small = []
     sizes = _sizes(entries)
     # A pack of 100 kB holds 100 MB of one character, and may have them at any number of places.

@@ -1,6 +1,6 @@
-"""A difference as one page of HTML: it needs nothing from elsewhere, runs one script of its own, and asks nobody.
+"""A difference as one page of HTML: it loads nothing from other places and runs one script of its own.
 
-The objects side by side are data in the page until somebody opens them: thousands of them cost nothing before.
+The objects side by side are data in the page until a reader opens them: thousands of them cost nothing before.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Object(NamedTuple):
 
 
 class PageLink(NamedTuple):
-    """A page beside this one: its address, its heading, and how much is on it, None where nobody counts."""
+    """A page beside this one: its address, its heading, and its number of items, None if it is not counted."""
 
     address: str
     heading: str

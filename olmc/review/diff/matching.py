@@ -57,7 +57,7 @@ def role_by_name(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Namesp
 
 
 def role_by_images(known: ObjectKey, obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> Hashable:
-    """A workload of an operator by the images that it runs, whatever their versions, None for anything else."""
+    """Return the images of an operator's workload without versions as its key, None for any other object."""
     package = package_of(obj, owners)
     if known.kind not in WORKLOADS or not package:
         return None
@@ -252,8 +252,8 @@ def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
 
 
 def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
-    """What a role or a binding grants to whom; without `exactly`, only to whom. A role that grants nothing to nobody is
-    like no other."""
+    """Return the grant of a role or a binding and its subjects as a key; without `exactly`, only its subjects. A role
+    without rules and subjects matches no other one."""
 
     def key(known: ObjectKey, obj: KubernetesObject) -> Hashable:
         if known.group != RBAC:

@@ -183,8 +183,8 @@ _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "c
 
 
 class Makers(NamedTuple):
-    """Who makes the objects of a side: its operators, who wrote which of its Deployments, what nobody makes because the
-    workspace has it, and what there is."""
+    """The makers of the objects of a side: its operators, the writers of their Deployments, the manifests of the
+    workspace, and all objects."""
 
     operators: Mapping[NamespacedName, DiffOperator]
     writers: Mapping[ObjectKey, DeploymentWriter]
@@ -324,10 +324,10 @@ def _is_nothing(key: str, value: Any) -> bool:
     return key in _EMPTY_MEANS_NOTHING and value in ({}, None)
 
 
-# Permissions that follow from something else that is reported: they are counted, and not listed.
+# Permissions that follow from another reported change: they are counted, and not listed.
 #
-# Not what a permission is about makes it one of these, but whence it comes: OLM's own roles and bindings have to grant
-# it, and these are known by all that OLM writes into them. A manifest of a workspace is none, whatever its labels say.
+# Their origin decides, not their content: OLM's own roles and bindings have to grant them, and olmc recognizes these by
+# all fields that OLM writes. A manifest of a workspace is none of them, with any labels.
 
 _OF_USERS = "right of admin, edit and view"
 _OF_OLM = "right to its own OperatorCondition"
@@ -537,7 +537,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     },
     "OperatorGroup": {"spec.upgradeStrategy": "Default"},
 }  # fmt: skip
-# What may as well have been written as filled in, whatever it is.
+# Fields whose defaults a user may have written, too.
 _CHOSEN = ("*.requests.*", "*.topologySpread*", "*.policyTypes")
 
 

@@ -134,7 +134,7 @@ def _found(known: ObjectKey, delta: Delta, *, is_new: bool) -> Iterator[FoundRis
 
 
 def _goes_with_its_owner(row: ObjectRisk, removed: Path, path: Path) -> bool:
-    """Tell whether a setting of a pod goes because the container, or whatever else it is about, does."""
+    """Return whether a setting of a pod is removed only because its container or other owner is removed."""
     if row.path[:1] != ("**",) or len(path) == len(removed):
         return False
     return "securityContext" not in removed and removed[-1:] != ("annotations",)

@@ -67,7 +67,7 @@ def protection_removed(why: tuple[str, ...]) -> Judgement:
 
 @change_kind("WebhookAdded", None, ADDED)
 def webhook_added(webhook: str, intercepts: str, fails_closed: bool, own: bool) -> Judgement:
-    """A webhook that only the new side has; one for the operator's own API that lets requests pass bothers nobody."""
+    """A webhook that only the new side has; one for the operator's own API that lets requests pass is harmless."""
     return RISK if fails_closed or not own else CHANGE, ("new webhook ", shown(webhook), ": ", shown(intercepts))
 
 

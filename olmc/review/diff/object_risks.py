@@ -156,7 +156,7 @@ def _risks(kinds: str, paths: str, test: FieldTest, why: str, below: str = "") -
     return tuple(_risk(kinds, f"{below} {path}", test, why) for path in paths.split())
 
 
-# What a pod, or whatever has a template of pods, may do: in every object, at any place.
+# The permissions of pods and of all objects with a template of pods, at any place.
 POD_RISKS: tuple[ObjectRisk, ...] = (
     # OpenShift forbids escalation where a pod says nothing, so true is more than nothing.
     *_risks("*/*", "privileged allowPrivilegeEscalation", turns(True), _PODS, "** securityContext"),

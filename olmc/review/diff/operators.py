@@ -101,7 +101,7 @@ def heads(installed: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedNa
 
 def _head(rivals: Sequence[DiffOperator]) -> DiffOperator:
     replaced = {operator.replaces for operator in rivals}
-    # While OLM upgrades both CSVs are there, and the one that nobody replaces is where it goes. In a circle all count.
+    # During an upgrade OLM has both CSVs, and the one that no other replaces is the target. In a circle all count.
     on_top = [operator for operator in rivals if operator.name not in replaced] or list(rivals)
     return max(on_top, key=lambda operator: operator.name)
 
@@ -238,7 +238,7 @@ def remarks(old: Side, new: Side) -> Iterator[str]:
         yield f"{new.name}: {join_limited(names, _NAMED)} {are} unknown: {reason}"
 
 
-# What nobody can know of a side, because its content is not there: that is no reason to call an operator gone.
+# Unknown facts of a side whose content is absent: an operator is not removed because of them.
 
 
 class UnknownContent(NamedTuple):
@@ -314,7 +314,7 @@ def _not_unpacked(objects: Iterable[KubernetesObject]) -> frozenset[NamespacedNa
 
 
 def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:
-    """The objects and subjects of operators that only one side knows: whether they change, nobody can say."""
+    """Return the objects and subjects of operators that only one side knows: whether they change is unknown."""
     keys: set[ObjectKey] = set()
     for unknown, side in ((unknown_operators(new), old), (unknown_operators(old), new)):
         if not unknown or (old.is_held and side is new):

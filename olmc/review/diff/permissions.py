@@ -1,4 +1,5 @@
-"""Who may do what on each side, whatever roles are called: permissions gained and lost, and matrices of them."""
+"""Compare permissions of both sides, independent of the names of roles: permissions gained and lost, and matrices of
+them."""
 
 from __future__ import annotations
 
@@ -92,9 +93,9 @@ def _of_operator(operator: DiffOperator) -> dict[str, frozenset[str]]:
 
 
 def _renamed(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
-    """Which account became which: those that ask for the same, and the only ones that are left.
+    """Yield the old and the new name of a renamed account: accounts with the same permissions, or the only ones left.
 
-    `default` is everybody's, so that it takes nobody's place.
+    `default` is an account of every namespace, so it replaces no other.
     """
     gone = [name for name in old if name not in new and name != DEFAULT_ACCOUNT]
     come = [name for name in new if name not in old and name != DEFAULT_ACCOUNT]
@@ -143,7 +144,7 @@ class SideAccess(NamedTuple):
         """The rules that count for a holder in its scope, as the tuples that it shares with others."""
         of_role: tuple[PolicyRule, ...] = ()
         if holder.scope == WHERE_BOUND and holder.subject in self.used:
-            # Where nobody has it on the other side, what is in it is what matters.
+            # Where the other side does not use the role, its rules decide.
             rules = decode_rules(self.used[holder.subject].get("rules"))
             of_role = tuple(part for rule in rules for part in normalize(rule))
         return tuple(part for part in (self.rules.get(holder, ()), of_role, self.everywhere(holder)) if part)
@@ -159,8 +160,8 @@ def access(
 ) -> SideAccess:  # fmt: skip
     """The access that the RBAC objects among `objects` give.
 
-    Roles that nothing here binds are holders themselves, and so are admin, edit and view with what is aggregated into
-    them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
+    Roles without a binding here are holders themselves, and so are admin, edit and view with the aggregated rules:
+    subjects with bindings elsewhere gain and lose with them. `owners` are the operators of the side: the permission
     for the OperatorCondition of a CSV is that for the condition of its package. `manifests` are the objects that its
     workspace has written, and not OLM.
     """
@@ -192,9 +193,9 @@ def access(
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
-    """Whether OLM made a role for an OperatorGroup: it has what admin, edit and view have, whatever it is called.
+    """Return whether OLM made a role for an OperatorGroup: it has the rules of admin, edit and view, with any name.
 
-    The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
+    The oldest versions of OLM don't label it, but all aggregate it by labels of OLM.
     """
     if rendered.object.get("kind") != "ClusterRole":
         return False
@@ -400,10 +401,11 @@ def with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) -> 
 
 
 def _predecessors(old: SideAccess, known: Accounts) -> Callable[[ScopedSubject, PolicyRule], str]:
-    """A function that gives the other ServiceAccount of the same operator that could do before what a holder gains, ""
-    if there was none.
+    """Return a function that gives the other ServiceAccount of the same operator that had the gained permissions of a
+    holder before, "" if there was none.
 
-    What `default` gets, every pod of the namespace gets: that is a gain, whoever had it before.
+    A permission of `default` is one of every pod of the namespace: that is a gain, also if another account had it
+    before.
     """
     index_of = cache(lambda holder: RuleIndex.of(old.granted(holder)))
 
@@ -427,8 +429,8 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[_Gain]:
 
     What is gained in the whole cluster is not gained once more for a namespace.
     """
-    # Whoever has the copies of one Role in many namespaces gains the same in each. The parts are kept with what comes
-    # of them: once one were gone, another might have its id.
+    # A subject of the copies of one Role in many namespaces gains the same in each. The parts are kept with their
+    # results: after the deletion of one, another object might have its id.
     known: dict[tuple[int, ...], tuple[Any, tuple[PolicyRule, ...]]] = {}
     of_rules: dict[tuple[tuple[PolicyRule, ...], ...], tuple[PolicyRule, ...]] = {}
     for holder in sorted(new.rules):
@@ -449,8 +451,8 @@ def _things(rules: Iterable[PolicyRule]) -> int:
 
 
 def _within_limit(gains: Iterable[_Gain]) -> Iterator[tuple[ScopedSubject, tuple[PolicyRule, ...], Level | None]]:
-    """Who gains or loses which rules; of so many that nobody reads each, the gravest ones are looked at one by one, and
-    of the others there is the level of the gravest rule instead."""
+    """Yield the holders with the rules that they gain or lose. Above the limit of rules the most severe ones are
+    yielded one by one, and the others have the level of their most severe rule instead."""
     several = tuple(gains)
     distinct = {id(rules): rules for _, rules in several}
     sizes = {known_as: sum(len(values) for rule in rules for values in rule) for known_as, rules in distinct.items()}
@@ -538,9 +540,9 @@ class Matrices(NamedTuple):
 
 
 def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Matrices:
-    """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first.
+    """Return the matrices of the holders whose permissions `changes` name, in that order; rows that changed come first.
 
-    After so many rows as nobody reads there are no more: what changed stands in the changes.
+    The number of rows has a limit, as longer matrices are unreadable. The changes list all of them.
     """
     moved = (change for change in changes if change.kind in (kinds.permission_gained, kinds.permission_lost))
     holders = dict.fromkeys(ScopedSubject(change.identity, change.values["scope"]) for change in moved)

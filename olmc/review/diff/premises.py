@@ -97,7 +97,7 @@ class Assumed(NamedTuple):
 
 
 def bundle_at(path: Path) -> Bundle | None:
-    """The bundle that a directory is, or that a project of operator-sdk has, whatever is to be reported about it."""
+    """Return the bundle of a directory, or of a project of operator-sdk in it, without findings about it."""
     folder = scan(path, Report()) if not no_folder(path) else None
     if folder is None:
         return None

@@ -413,8 +413,8 @@ def schema_changes(
 ) -> Iterator[DiffChange]:
     """How the schema of a version differs from what it was.
 
-    A field that is gone may live on in the schemas `elsewhere`, those of other versions that a conversion webhook leads
-    to. `most` is how grave a change is at most.
+    A removed field may remain in the schemas `elsewhere`, those of other versions that a conversion webhook converts
+    to. `most` is the highest severity of a change.
     """
     if old and not new:
         return

@@ -1,6 +1,6 @@
-"""What a workspace says about itself: its olmc.yaml, what it leaves out, and which findings somebody accepts.
+"""Compare the settings of a workspace: its olmc.yaml, left out files, and accepted findings.
 
-Whoever changes these changes what a review gets to see, so a review says it first.
+A change of these settings can hide other changes from a review, so a review shows it first.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Catalog
     from olmc.compiler.reconcile.loop import SettledCluster
 
-# The kinds of changes of settings and of what is left out: whoever changes these changes what a review gets to see.
+# The kinds of changes of settings and of left out files: these changes decide the content of a review.
 
 _MOST = 12
 
@@ -90,7 +90,7 @@ def suppression_added(code: str, reason: str, files: str, is_grave: bool) -> Jud
 
 @change_kind("SuppressionRemoved", ChangeGroup.SETTINGS, REMOVED)
 def suppression_removed(code: str, reason: str, files: str) -> Judgement:
-    """A finding that nobody accepts any more; the values are those of SuppressionAdded."""
+    """A finding that is not accepted any more; the values are those of SuppressionAdded."""
     return CHANGE, ("no longer accepts ", *_accepted(code, reason, files))
 
 
@@ -170,7 +170,7 @@ def _deciding(files: tuple[str, ...], effect: str) -> Message:
 def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.
 
-    Whatever tool applies the whole folder would apply them. `unread` says what there may be besides, "" for nothing.
+    A tool that applies the whole folder applies them. `unread` describes content that olmc can't read, "" for none.
     """
     return _severity(reason), ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
 
@@ -215,15 +215,15 @@ class SideSettings(NamedTuple):
 
 class Side(NamedTuple):
     """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs. `shared` is how many
-    more objects the other side has just so; nobody had to read them. `excluded` are objects of kinds that are
-    not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None for a
+    more objects the other side has unchanged; they were not read. `excluded` are objects of kinds that are
+    not compared, `left_out` other content of the directory; `settings` are those of a workspace, None for a
     rendering; `tools` are the files on which results of tools depend, of a rendering that is a folder. `bundle`
     is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`: the objects are
     what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
     `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse;
     `installing` is what the accounts that install them need to be allowed: rules, each with its namespace, ""
     for the whole cluster. `manifests` are the objects that the workspace has written, and not OLM; of a
-    rendering nobody knows which. `unfilled` are objects that none is before Flux fills in variables. `refused` are
+    rendering they are unknown. `unfilled` are objects that none is before Flux fills in variables. `refused` are
     those that the API server refuses, None of a side that was not compiled.
     """
 
@@ -471,8 +471,8 @@ def _tools(old: Side, new: Side, was: SideSettings, now: SideSettings) -> Iterat
 def _builds(
     before: Mapping[str, BuildFile], after: Mapping[str, BuildFile], reported: frozenset[str]
 ) -> Iterator[DiffChange]:
-    """How two sides differ in what other tools build: by the files that make a folder a build, and of all that such a
-    build reads besides one change for each of these files."""
+    """Compare the inputs of other tools' builds: the files that make a folder a build, and one change for each of these
+    files for all other files that the build reads."""
     read: dict[tuple[str, str, str], list[str]] = {}
     for path in sorted(before.keys() | after.keys()):
         was, now = before.get(path), after.get(path)
@@ -530,7 +530,7 @@ def _reported_as_left_out(old: Side, new: Side) -> frozenset[str]:
 
 
 class _Unread(NamedTuple):
-    """What there may be in a file besides its objects, and the digest of the file."""
+    """Unread content of a file in addition to its objects, and the digest of the file."""
 
     problem: str
     digest: str
@@ -547,9 +547,9 @@ _Key = TypeVar("_Key", ObjectKey, str)
 
 
 def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """How two sides differ in what is left out of them, by file; of what is left out by choice, by folder.
+    """Compare the content that is left out of the sides, by file; content that is left out by choice, by folder.
 
-    No change of it goes without a word: whatever applies the whole directory applies this as well.
+    Each change of it is reported: a tool that applies the whole directory applies this content as well.
     """
     is_known = old.refused is not None and new.refused is not None
     stopped = tuple(tuple(_stopped(side)) for side in (old, new))

@@ -33,10 +33,10 @@ class UpgradeHop(NamedTuple):
 
 
 class UpgradePath(NamedTuple):
-    """The hops of an upgrade. `reached`: do they lead to the new CSV (None: nobody can say); `end`: where else.
+    """The hops of an upgrade. `reached`: whether they lead to the new CSV (None: unknown); `end`: the other end.
 
-    Where nobody can say: `replaces` and `skip_range` are what the new CSV has of them, `passes`: what it replaces is a
-    version between the two, and `had_one`: the old CSV had a way from others, or has lost its channel.
+    For an unknown upgrade `replaces` and `skip_range` are those of the new CSV, `passes`: it replaces a version between
+    the two, and `had_one`: the old CSV had an upgrade path from others, or has lost its channel.
     """
 
     hops: tuple[UpgradeHop, ...] = ()
@@ -62,9 +62,9 @@ def operator_removed(package: str, version: str) -> Judgement:
 
 @change_kind("OperatorUnknown", ChangeGroup.VERSIONS, CHANGED)
 def operator_unknown(package: str, csv: str, side: str, reason: str) -> Judgement:
-    """A version to which one side (old or new) leads and whose content it does not have: nobody can say what is in it.
+    """A version to which one side (old or new) leads, and whose content that side does not have.
 
-    `csv` is "" where not even its name is known.
+    `csv` is "" if its name is unknown, too.
     """
     start: Message = ("unknown what is in ", shown(csv or package), f", to which the {side} side leads: ")
     return RISK, (*start, shown(reason), "; it is not compared")
@@ -93,7 +93,7 @@ def operator_upgraded(
 
 
 def _unknown_way(path: UpgradePath, old: str, old_version: str) -> Message:
-    """Why nobody can say from the CSVs alone that OLM leads from one to the other."""
+    """Explain why the CSVs alone do not prove that OLM leads from one to the other."""
     if path.passes:
         other: Message = (" by way of ", shown(path.replaces), ", which it replaces")
         return ("; not in one hop: OLM gets there in several hops,", *other, ", if its catalog leads from the old one")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.reconcile.loop import SettledCluster
 
-# What bundles say of themselves besides their objects: channels, edges, and versions of OpenShift.
+# The fields of bundles in addition to their objects: channels, edges, and versions of OpenShift.
 
 _OPENSHIFT = "com.redhat.openshift.versions"
 _MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
@@ -125,7 +125,7 @@ def _narrowed(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterato
 
 
 def _widened(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
-    # Whoever is further behind jumps past versions that may have migrated data, also where `replaces` leads as well.
+    # An older installation skips versions that may have migrated data, also where `replaces` leads as well.
     before, after, installed = _lowest(old), _lowest(new), tolerant_or_none(old.version)
     if after is None or installed is None or after.compare(installed) >= 0:
         return
@@ -184,7 +184,7 @@ def _decoded(annotation: Any) -> Any:
         return None
 
 
-# Subscriptions whose catalog nobody has at hand: what they install is unknown, which is not the same as gone.
+# Subscriptions whose catalog is not in the workspace: the installed versions are unknown, not removed.
 
 # As the resolver says it: the catalog is not known, its content is not there, or the package was left out of it.
 _UNKNOWN = regex(
@@ -257,7 +257,7 @@ def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Ite
 
 
 def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) -> Iterator[DiffChange]:
-    """That an operator stays because nobody asks for it any more, or because there is no way on for it."""
+    """Report that an operator stays because its Subscription is removed, or because it has no further upgrade."""
     before, after = (_asking_kind(operator, side.objects) for side in (old, new))
     if before and not after:
         yield kinds.operator_left_running(known, operator.package, operator.version, before)
@@ -439,8 +439,8 @@ def _direct_path(old: DiffOperator, new: DiffOperator, lost: bool) -> UpgradePat
 
 
 def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
-    """What changed in a Subscription besides its `config`, or what one that comes or goes asks for, and whether it can
-    still be resolved."""
+    """Report the changes of a Subscription except for its `config`, the request of an added or removed one, and whether
+    it can still be resolved."""
     before, after = (_subscription_fields(obj) for obj in (pair.old, pair.new))
     if pair.old is not None and pair.new is not None:
         for field in SUBSCRIBED:
@@ -462,7 +462,7 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
 
 
 def _lost_catalog(old: KubernetesObject | None, new: KubernetesObject) -> bool:
-    """Whether the catalog that a Subscription asks for was there on the old side: then it is gone, and not unknown."""
+    """Return whether the old side had the catalog of a Subscription: then it is removed, and not unknown."""
     catalog = Subscription(new, None).catalog
     return old is not None and catalog in seen_catalogs(old) - seen_catalogs(new)
 
@@ -506,8 +506,8 @@ def _targets(group: KubernetesObject) -> list[str]:
 
 
 def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:
-    """The InstallPlans of the new side that wait, have failed or are tried again for ever (observed-48), unless the old
-    side has the like."""
+    """Report the InstallPlans of the new side that wait, have failed or are retried without end (observed-48), unless
+    the old side has the same."""
     before = {_plan(obj)[:3] for obj in old if obj.get("kind") == "InstallPlan"}
     for obj in new:
         if obj.get("kind") == "InstallPlan":

@@ -63,7 +63,7 @@ def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], leve
 
 @change_kind("AccountRenamed", ChangeGroup.PERMISSIONS, CHANGED)
 def account_renamed(old: str) -> Judgement:
-    """A ServiceAccount that takes the place of another one; what it may do besides is reported by itself."""
+    """A ServiceAccount that replaces another one; its other permissions are reported by themselves."""
     return CHANGE, ("takes the place of ServiceAccount ", shown(old), " with its permissions")
 
 
@@ -408,7 +408,7 @@ def _selector(selector: Mapping[str, Any]) -> str:
 
 def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
     """Whether a webhook sees requests for the operator's own APIs alone."""
-    # Each API once: the operator has few, so the first that is not among them is soon there, whatever the rules list.
+    # Each API once: the operator has few APIs, so the search finds the first other one soon, also in long rules.
     asked = (
         qualified(resource, group)
         for rule in mappings(webhook.get("rules"))

@@ -63,7 +63,7 @@ from olmc.review.diff.permissions import Rights, subject_of_account
 
 @change_kind("TokenSecretAdded", None, ADDED)
 def token_secret_added(account: str) -> Judgement:
-    """A Secret that only the new side has, and that Kubernetes fills with a token for ever."""
+    """A Secret that only the new side has, and that Kubernetes fills with a token without expiry."""
     return RISK, ("new; it gets a token of ServiceAccount ", shown(account), " that never expires")
 
 

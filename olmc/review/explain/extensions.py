@@ -40,7 +40,7 @@ def extension_states(results: Iterable[ExtensionOutcome]) -> Iterator[OperatorSt
 
 
 def _is_unknown(result: ExtensionOutcome) -> bool:
-    """Whether nobody knows what is installed; a bundle that is chosen and has no content fails."""
+    """Return whether the installed version is unknown; a chosen bundle without content fails."""
     return result.unknown and (result.resolution is None or result.resolution.bundle is None)
 
 

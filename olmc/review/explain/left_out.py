@@ -144,7 +144,7 @@ def _applied_as_they_are(found: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
 
 
 def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
-    """The objects that a file holds, those that matter most first, and what it may hold besides."""
+    """Return the objects of a file, the most important ones first, and its unread content."""
     ordered = sorted((each.identity for each in left.objects), key=lambda key: (rank(key.kind), key))
     names = join_limited(list(map(str, ordered)), most)
     return " and ".join(filter(None, (names, left.problem)))

@@ -73,7 +73,7 @@ _NO_CATALOG = CatalogKey("", "")
 
 
 def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Why an object is not there; nothing when nobody would make it."""
+    """Explain why an object is absent; nothing for an object that no input creates."""
     settled = scene.settled
     kinds = {(kind.group, kind.kind) for kind in wanted.kinds}
     yield from _refused(wanted.name, {kind.kind for kind in wanted.kinds}, scene)
@@ -150,7 +150,7 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
     """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
     cluster = scene.settled.cluster
     elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
-    # Whoever asks for a CSV in the wrong namespace is helped most by the right one.
+    # The right namespace helps most after a request for a CSV in a wrong one.
     for name in elsewhere:
         yield ExplanationLine(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
     package = package or package_of_csv(csv, scene)
@@ -412,7 +412,7 @@ class WhyAnswer(NamedTuple):
 
 
 def why(text: str, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
-    """The answers about a target (see `targets.target`); QueryError for what nobody knows."""
+    """Return the answers about a target (see `targets.target`); QueryError for an unknown one."""
     meant = target(text, scene)
     if meant.package:
         return tuple(_about_package(meant.package, scene))

@@ -191,7 +191,7 @@ def of_own_catalog(subscription: Subscription, cluster: Cluster) -> tuple[Explan
 
 
 def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:
-    """The catalogs without whose content nobody knows what a round would install; () where it is known."""
+    """Return the catalogs whose absent content makes the result of a round unknown; () where it is known."""
     if done.resolve_request is None or done.resolution is None or not done.resolution.message:
         return ()
     return unknown_catalogs(done.resolve_request, done.resolution, cluster)

@@ -307,7 +307,7 @@ def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop
 
 
 def _hops_of_install(judged: InstallDecision, name: str, *, is_image: bool) -> Iterator[ResolutionHop]:
-    """A hop for each bundle of an Install; none for one that was there before, or whose content nobody has."""
+    """Yield a hop for each bundle of an Install; none for one that was there before, or whose content is unknown."""
     if judged.content.missing or judged.content.problem:
         return
     namespace, waits = judged.content.namespace, "" if judged.applied else "; waits for approval"
@@ -519,10 +519,11 @@ def api_of(kind: GVK) -> APIResource:
 def with_outside_apis(
     options: Options, compile_with: Callable[[Options], C], lacking: Callable[[C, Options], tuple[APIResource, ...]]
 ) -> tuple[C, tuple[APIResource, ...]]:
-    """What `compile_with` makes of a cluster that serves what others bring, and what that is, () for nothing.
+    """Return the compilation for a cluster that serves the missing APIs of other operators, and these APIs, () for
+    none.
 
-    `lacking` says which APIs a compilation lacks, as `outside_apis` does. A review wants to know what an operator does
-    once it runs, which nobody learns where the APIs of others keep it from running.
+    `lacking` returns the APIs that a compilation lacks, as `outside_apis` does. A review needs the effect of a running
+    operator, which is unknown while missing APIs keep it from running.
     """
     made = compile_with(options)
     assumed: tuple[APIResource, ...] = ()

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"
 UNKNOWN = "Unknown"
-"""Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
+"""The reason for a catalog whose content is not in the workspace: the result of OLM is unknown."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
@@ -68,7 +68,7 @@ _OPTIONAL = ("operator", "extension", "controller")
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
-    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is
+    `csv` is "" where nothing is installed, `subscription` for a CSV without a Subscription; `operator` is
     the Operator and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
     leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
@@ -643,7 +643,7 @@ def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
 
 
 def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
-    """A CSV first, then a package, then whatever has that name."""
+    """Return a CSV first, then a package, then any other object with that name."""
     csvs = find_kinds(CSV_KIND, known_kinds(()))
     if _is_csv(name, scene):
         return _object(Wanted(csvs, "", name), scene)

@@ -127,7 +127,7 @@ def as_mermaid(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> str:
         for cell in row.cells:
             opening, closing = _MERMAID_SHAPES[cell.gravest]
             marks = f"<br/>{', '.join(cell.marks)}" if cell.marks else ""
-            # Shapes say it as well as colors, for whoever sees none.
+            # Shapes show it as well as colors, for readers who can't see colors.
             look = f":::{cell.gravest}" if cell.marks else ""
             used.add(cell.gravest)
             lines.append(f"    {numbers[cell.vertex.name]}{opening}{_mermaid(cell.label)}{marks}{closing}{look}")

@@ -193,7 +193,7 @@ def _channel(channel: Channel, package: Package, known: _Versions) -> _ChannelGr
     chosen = {} if problem else _choices([known.numbers[entry.name] for entry in tried], arrows, inside)
     heads = unreplaced(served) if problem else [entry.name for entry in order[:1]]
     into = {target: union(kinds) for target, kinds in arrows.items()} if problem else chosen
-    # Without an order nothing says where OLM goes first, so any edge that leads on will do.
+    # Without an order the first target of OLM is unknown, so any edge that leads on counts.
     reached = _reached(as_set(known.numbers[name] for name in heads), into)
     # Versions without a bundle can't be installed again, so it is no loss where they end.
     alive = as_set(known.numbers[entry.name] for entry in served)
@@ -434,7 +434,7 @@ def obstacle(channel: ChannelView, goal: Vertex) -> str:
     if goal.barred:
         return "OLM never installs it (property olm.deprecated)"
     if goal.name not in channel.candidates:
-        # Of an entry that is skipped OLM makes no candidate, whatever else leads to it (R-CAT-402).
+        # OLM makes no candidate of a skipped entry, also if other entries lead to it (R-CAT-402).
         skipping = next((entry.name for entry in channel.entries.values() if goal.name in entry.skips), "another entry")
         return f"{skipping} skips it, and OLM never upgrades to a skipped entry"
     return ""

@@ -1,8 +1,8 @@
-"""What an operator loses as a ClusterExtension: every difference between what OLM v0 and OLM v1 leave in the cluster
-(R-V1-MIG-1).
+"""The losses of an operator that becomes a ClusterExtension: the differences between the objects of OLM v0 and those of
+OLM v1 (R-V1-MIG-1).
 
-Objects before and after go in; what has no explanation as OLM's own bookkeeping comes out as a loss. Permissions are
-compared by who has them, whatever roles are called.
+Objects before and after go in. A difference that is not OLM's own bookkeeping comes out as a loss. Permissions are
+compared by their subjects, independent of the names of roles.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _Objects = dict[ObjectKey, KubernetesObject]
 def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Objects]:
     """What of the two sides belongs to an operator, its bookkeeping and its permissions apart."""
     now = {r.identity: r.object for r in sides.after if labels_of(r.object).get(f"{PREFIX}owner-name") == move.name}
-    # What a bundle ships under a name that its CSV has as well may belong to nobody.
+    # An object that the bundle ships, and that has the name of an object of its CSV, may have no owner.
     was = {r.identity: r.object for r in sides.before if r.identity in now or belongs(r.object, move)}
     return tuple({k: obj for k, obj in of.items() if k.group not in (*_OWN_GROUPS, RBAC)} for of in (was, now))  # type: ignore[return-value]
 

@@ -188,7 +188,7 @@ def _hindrances(
     subscription: Subscription, others: Iterable[Subscription], workspace: Workspace, cluster: Cluster,
     gates: FeatureGates,
 ) -> Iterator[MoveReason]:  # fmt: skip
-    """What keeps a Subscription from becoming a ClusterExtension, as far as nobody has to look into the bundle."""
+    """Return the obstacles to a move from a Subscription to a ClusterExtension that are known without the bundle."""
     place, package = at(subscription.source, "spec"), subscription.package
     same = [str(each.name) for each in others if each.package == package and each is not subscription]
     if same:

@@ -95,9 +95,9 @@ def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Wo
 
 
 def _to_operators(before: Compilation, workspace: Workspace, files: EditableFiles, config: str) -> Migration:
-    """The changes that make Operators of those Subscriptions whose operators run on as they do (R-OPERATOR-13).
+    """Return the changes that make Operators of those Subscriptions whose operators keep running (R-OPERATOR-13).
 
-    Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
+    A Subscription that is left alone may be a dependency of another one, so the rest is tried again without it.
     """
     assert before.settled is not None
     plan = plan_moves(

@@ -185,8 +185,8 @@ def config_change(
         return (), [*findings, left_alone("olmc.yaml", Source(CONFIG_FILE, text), str(error))]
 
 
-# What people have written about an operator's objects of OLM v0, and what means nothing once these are gone: bindings
-# of roles that OLM v0 makes, and what somebody has overridden in an OperatorCondition (R-V1-MIG-2, R-V1-LIM-4).
+# Objects of users that lose their meaning with an operator's objects of OLM v0: bindings of roles that OLM v0 makes,
+# and overrides in an OperatorCondition (R-V1-MIG-2, R-V1-LIM-4).
 
 _BINDINGS = frozenset(("RoleBinding", "ClusterRoleBinding"))
 _ROLES = frozenset(("Role", "ClusterRole"))
@@ -318,8 +318,8 @@ def reason_of(problem: str, place: Location | None, hint: str = "") -> MoveReaso
 
 
 def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> Iterator[MoveReason]:
-    """What a bundle needs besides itself, by the properties that its catalog has of it, and what was installed for
-    that in the same cluster."""
+    """Yield the dependencies of a bundle by its properties in the catalog, and the bundles that the same cluster has
+    for them."""
     needed = [each for each in entry.properties if each.type in DEPENDENCIES]
     if not needed:
         return
@@ -343,7 +343,7 @@ def refusals(
     except BundleError as error:
         for line in error.message.split("\n"):
             refusal = reason_of(line, place)
-            # Without a move nobody knows what is to be watched.
+            # Without a move the namespaces to watch are unknown.
             if move is not None or refusal.rule not in ("R-V1-CFG-1", "R-V1-OPT-1"):
                 yield refusal
         return

@@ -330,7 +330,7 @@ _TWICE = "given twice it takes a workspace, for what was applied, and a state, f
 
 
 class NoStateError(ValueError):
-    """A name stands for no state of a cluster, whatever is in its files; the message gives the reason."""
+    """A name does not name the state of a cluster; the message gives the reason."""
 
     @property
     def message(self) -> str:
@@ -531,7 +531,7 @@ def _settled(request: CompileRequest, name: str, report: Report, *, as_side: boo
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
-            # A revision is in a temporary folder, whose path tells nobody anything.
+            # A revision is in a temporary folder, whose path does not help the reader.
             raise NoStateError(NO_CLUSTER.format(name))
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)

@@ -379,7 +379,7 @@ def _held_by_finalizers(context: TaskContext) -> Iterator[Task]:
 
 
 def _left_running(operator: OperatorOutcome, state: ClusterState) -> Task:
-    """What to do about an operator whose Subscription is gone (observed-36), or whose proposed Operator is."""
+    """Return the task for an operator whose Subscription (observed-36) or proposed Operator is removed."""
     installs = _installs_of(operator, state)
     what = "its Install and its CSV" if installs else "its CSV"
     first = f"kubectl delete install {' '.join(installs)} && " if installs else ""
@@ -407,7 +407,8 @@ def _installs_of(operator: OperatorOutcome, state: ClusterState) -> tuple[str, .
 
 
 def _not_adopted(operator: OperatorOutcome) -> Task:
-    """What to do about an operator whose Subscription is gone while another one asks for its package (observed-37)."""
+    """Return the task for an operator whose Subscription is removed while another one asks for its package
+    (observed-37)."""
     kept = "Keep the name of the old one; or delete" if operator.outcome == LEFT_RUNNING else "Delete"
     return Task(
         f"{operator.after} in {operator.namespace} belongs to no Subscription any more, and the new one can't take it "
@@ -559,7 +560,7 @@ def leftovers_of(
 
 
 def _crds(context: Leftovers) -> Iterator[Task]:
-    """The CRDs that operators owned before and nobody owns now (observed-60)."""
+    """Yield tasks for the CRDs that operators owned before and do not own now (observed-60)."""
     # OLM never deletes a CRD: every object of its kind would go with it, which only a person can want.
     needed = {crd.name for csv in context.cluster.csvs.values() for crd in csv.owned_crds}
     for operator in context.operators:
@@ -600,7 +601,8 @@ def _of_bundles(context: Leftovers) -> Iterator[Task]:
 
 
 def _auth_readers(context: Leftovers) -> Iterator[Task]:
-    """The RoleBindings in kube-system of Services that are gone; nothing says whose they are (observed-60)."""
+    """Yield tasks for the RoleBindings in kube-system of removed Services; they do not name their owner
+    (observed-60)."""
     # OLM makes the binding for a Service and writes no label on it, so only the name tells the two belong together.
     services = {key.name for key in context.after if (key.group, key.kind) == ("", "Service")}
     left = [
@@ -792,7 +794,7 @@ def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[Extensio
         elif mark:
             cures.append(CURE + cure)
     operators = paired_outcomes(plan.operators, extension_outcomes(state, results))
-    # Whoever moves an operator to OLM v1 has to act before the extension is applied, whatever comes of it.
+    # A move to OLM v1 needs steps before the extension is applied, also if its installation fails later.
     before, after = list(tasks_of_moves(operators)), list(tasks_of_extensions(state, results))
     return plan._replace(
         extensions=tuple(planned_extensions(state, results)),

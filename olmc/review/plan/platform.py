@@ -104,7 +104,7 @@ class OperatorFacts(NamedTuple):
 
 
 class LostManifest(NamedTuple):
-    """A manifest of the repository whose API is gone after the move, and where it stands."""
+    """A manifest of the repository whose API is not served after the move, and its place."""
 
     key: ObjectKey
     location: Location
@@ -151,7 +151,8 @@ def _is_shipped(obj: KubernetesObject) -> bool:
 
 
 def findings_of(facts: OperatorFacts, move: PlatformMove) -> Iterator[MoveFinding]:
-    """What the move does to an operator with these facts, whatever catalogs have (R-OCP-5, R-REQ-2, R-OCP-7)."""
+    """Return the effects of the move on an operator with these facts, without regard to catalogs (R-OCP-5, R-REQ-2,
+    R-OCP-7)."""
     stop = next((release for release in move.releases if facts.maximum.blocks(release)), None)
     if stop is not None:
         rule = "R-OCP-4" if facts.maximum.error else "R-OCP-5"
@@ -175,7 +176,8 @@ def _blocked(maximum: OpenShiftMaximum, stop: Release, move: PlatformMove) -> st
 
 
 def _deaf_webhooks(facts: OperatorFacts, move: PlatformMove) -> Iterator[MoveFinding]:
-    """The webhooks all of whose versions of a resource are gone, so that nobody calls them any more."""
+    """Report the webhooks that the API server does not call any more, as it serves none of their versions of a
+    resource."""
     minors = range(minor_of(move.old.kube_version) + 1, minor_of(move.new.kube_version) + 1)
     gone = {(api.group, api.version, plural_of(api.kind)): api for minor in minors for api in removed_in(minor)}
     for name, group, versions, resource in facts.webhooks:
@@ -221,7 +223,7 @@ def blocking_messages(cluster: Cluster, move: PlatformMove, olm_version: str) ->
 
 
 def lost_manifests(manifests: Iterable[Manifest], cluster: Cluster, move: PlatformMove) -> tuple[LostManifest, ...]:
-    """The manifests whose API is gone after the move, unless a CRD of the cluster serves it."""
+    """Return the manifests whose API is not served after the move, also not by a CRD of the cluster."""
     lost = []
     for manifest in manifests:
         api = gvk_of(manifest.object)

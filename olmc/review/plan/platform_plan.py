@@ -261,9 +261,9 @@ class MoveTask(NamedTuple):
 
 
 class PlatformPlan(NamedTuple):
-    """What a move does: to operators, by what OLM says of each release on the way, to manifests, and what to do.
+    """The effects of a move on operators, by OLM's rules for each release on the way, and on manifests, and the tasks.
 
-    `unknown`: the catalogs of which nobody has stated what they hold after the move.
+    `unknown`: the catalogs whose content after the move is not stated.
     """
 
     move: PlatformMove

@@ -61,7 +61,7 @@ _GROUP_LABEL = "olm.operatorgroup.uid/"
 
 
 class Repair(NamedTuple):
-    """Who repairs a difference, when (of nobody: why, and what would have to change), and the rule that says so."""
+    """The repairer of a difference, the time (for no repairer: the reason, and the necessary change), and the rule."""
 
     by: Literal["OLM", "tool", "nobody", "unknown"]
     when: str
@@ -132,7 +132,7 @@ def repair_of_different(
 
 
 def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
-    """Who deletes an object that OLM made and nobody expects."""
+    """Return who deletes an unexpected object that OLM made."""
     if key.kind == CSV_KIND and is_copy(obj):
         return Repair("OLM", RESYNC, "R-COPY-7")
     if key.kind == CSV_KIND:
@@ -163,7 +163,7 @@ def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> 
     if key.kind == "APIService" and csv_by_label(obj) is not None:
         return Repair("OLM", AT_ONCE, "R-API-1")
     if key.name in serving:
-        # It is in no namespace of the CSV and has no label of it, so that its changes wake nobody.
+        # It has no label of the CSV and is in another namespace, so OLM does not watch its changes.
         return Repair("OLM", RESYNC if key.name.endswith("-auth-reader") else AT_ONCE, "R-CERT-2")
     return _OPERATOR if (key.group, key.kind) == (OLM_GROUP, "Operator") else None
 
@@ -208,8 +208,8 @@ def _mentions(manifest: KubernetesObject, path: Iterable[object]) -> bool:
     return True
 
 
-# What an API server, another controller or chance has written into an object, and nobody predicts: fields that only
-# they own, defaults, random parts of names, times.
+# Fields that olmc does not predict, as an API server, another controller or chance writes them: fields that only they
+# own, defaults, random parts of names, times.
 
 STATUS_KINDS = frozenset((CSV_KIND, "OperatorGroup", "Subscription", "InstallPlan", "Operator"))
 """The kinds whose status OLM writes, so that it is predicted."""
@@ -445,9 +445,9 @@ _OLD_PLAN = "an InstallPlan of earlier"
 
 
 class DriftedObject(NamedTuple):
-    """An object that is not as expected: it is missing, nobody expects it, or it differs; and how that is repaired.
+    """An object that is not as expected: it is missing, unexpected, or different; and its repair.
 
-    `along`: other objects that are missing, or there, or different, because this one is.
+    `along`: other objects that are missing, unexpected or different because of this one.
     """
 
     kind: DriftKind
@@ -463,8 +463,8 @@ class DriftedObject(NamedTuple):
 
 
 class StateComparison(NamedTuple):
-    """A cluster held against what is expected of it: how many objects were compared, how many of them are equal, where
-    it differs, and how many objects can't be compared, by the reason."""
+    """The comparison of a cluster with its expected state: how many objects were compared, how many of them are equal,
+    the differences, and how many objects can't be compared, by the reason."""
 
     compared: int
     equal: int
@@ -480,9 +480,9 @@ def compare_state(
     held: Iterable[KubernetesObject], expected: Iterable[KubernetesObject],
     applied: Mapping[ObjectKey, KubernetesObject],
 ) -> StateComparison:  # fmt: skip
-    """Where the objects that a cluster holds are not those that are expected, of which `applied` are manifests.
+    """Return the differences between the objects of a cluster and the expected ones, of which `applied` are manifests.
 
-    What else a cluster holds is its own business; of what nobody expects only that is reported which OLM has made.
+    Other objects of the cluster do not count: of unexpected objects only those that OLM has made are reported.
     """
     held = list(held)
     there, wanted = predicted(held), predicted(expected)
@@ -649,7 +649,7 @@ def options_for(state: ClusterState, without: frozenset[ObjectKey], options: Opt
 def verified(
     state: ClusterState, predicted: Iterable[KubernetesObject], without: frozenset[ObjectKey], cluster: Cluster
 ) -> Verification:
-    """A state held against what was predicted from it `without` some objects, as objects and as the `cluster`."""
+    """Compare a state with the prediction from it `without` some objects, as objects and as the `cluster`."""
     held = [manifest.object for manifest in state.objects.values()]
     restless = {(name.namespace, name.name) for name, member in cluster.members.items() if member.flapping}
     reasons = Counter(filter(None, (_reason(obj, restless) for obj in held)))

@@ -382,7 +382,7 @@ def compare_files(
 
 
 def _folders_of_builds(root: Path, entries: Iterable[str]) -> set[str]:
-    """Return the folders of the kustomizations that entries are built with, whatever becomes of the build."""
+    """Return the folders of the kustomizations that entries are built with, also if the build fails."""
     home, found = real_path(root), set[str]()
     for path in entries:
         kustomization = kustomization_in(root / path, scan_workspace(root / path).folder)

@@ -33,8 +33,8 @@ class Risk(NamedTuple):
 
     With `wildcard`, those with a `*` in this field instead. `cluster` and `namespaced` are the levels of a rule that
     holds in the whole cluster, or in a namespace. Rules limited to named objects count only if `named`, mostly in an
-    entry of a lower level behind that for all objects: an operator that changes its own webhook is none that may change
-    every webhook, but by its name nobody knows whose webhook it is. With `only` there must be names, one of these among
+    entry of a lower level behind that for all objects: an operator that changes its own webhook can't change every
+    webhook, but the name does not show whose webhook it is. With `only` there must be names, one of these among
     them, and with `harmless` one that is not among those.
     """
 
@@ -83,7 +83,7 @@ CONSTRAINT_POWERS: Mapping[str, str] = {
     "nonroot-v2": "run as any user but root",
 }
 """By constraint of OpenShift what it lets pods do more than others."""
-# Roles that let nobody change anything or read a secret.
+# Roles without rights to change anything or to read a secret.
 _MILD_ROLES = "view system:basic-user system:discovery system:public-info-viewer"
 
 _ESCALATE = "May write roles that allow more than it may do itself, so it can give itself anything."
@@ -297,8 +297,8 @@ def _has(rule: PolicyRule, risk: Risk) -> bool:
         return _allows_any(rule, risk)
     if "" not in rule.names or risk.only:
         return False
-    # Whoever lists objects, or creates one, does so under the name "", whatever they are called; a request for a
-    # subresource has the name of the object that it is of.
+    # A request to list or to create objects has the name "" for objects of any name; a request for a subresource has
+    # the name of the object that it is of.
     verbs = tuple(verb for verb in NAMELESS_VERBS if value_matches(rule.verbs, verb))
     wanted = tuple(verb for verb in risk.verbs if verb in NAMELESS_VERBS)
     whole = tuple(resource for resource in risk.resources if "/" not in resource)

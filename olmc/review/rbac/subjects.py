@@ -228,10 +228,10 @@ class SourceRule(NamedTuple):
 
 
 class RoleGrant(NamedTuple):
-    """A role that a subject has somewhere, as in Grant, with all of its rules, sorted.
+    """A role that a subject has in a scope, as in Grant, with all of its rules, sorted.
 
-    Whoever has the same role has the very tuple of rules: of thousands of rules for thousands of subjects hardly any
-    are ever looked at one by one.
+    Subjects with the same role share one tuple of rules, so olmc reads the thousands of rules of thousands of subjects
+    only once.
     """
 
     subject: Subject
@@ -487,7 +487,7 @@ class _RulePlaces(NamedTuple):
 
 
 def _rule_places(role: Rendered, place: Place | None) -> _RulePlaces:
-    # What OLM makes of a rule stands nowhere in the input; then the place is that of whatever it was made from.
+    # A rule that OLM makes has no place in the input; the place is that of its origin.
     if place is None or not (
         place.keys or (role.provenance.origin in _AS_WRITTEN and csv_by_label(role.object) is None)
     ):
@@ -575,7 +575,8 @@ def holders(permissions: Permissions, objects: Iterable[Rendered]) -> tuple[Perm
 
 
 def gainers(permissions: Permissions) -> tuple[PermissionHolder, ...]:
-    """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
+    """Return the permissions that bindings to aggregated roles gain: admin, edit, view, then the roles of
+    OperatorGroups."""
     level = _leveller()
     by_subject = _by_subject(permissions.gained)
     gaining = (PermissionHolder(subject, (), level(roles), tuple(roles)) for subject, roles in by_subject.items())

@@ -76,7 +76,7 @@ def in_words(rule: PolicyRule) -> str:
 
 
 def in_quotes(names: Sequence[str]) -> str:
-    """Names as people read them, of many how they begin; the one that nobody sees is `""`."""
+    """Return names for readers, of many only the first ones; the empty name is `""`."""
     return join_limited([name or '""' for name in names], _MOST)
 
 
@@ -310,7 +310,7 @@ class Able(NamedTuple):
 def parse_question(
     verb: str, resource: str, name: str, namespace: str | None, permissions: Permissions, objects: Iterable[Rendered]
 ) -> AccessQuestion:
-    """The question that some words mean; QueryError for a verb or a resource that nobody knows.
+    """Return the question in some words; QueryError for an unknown verb or resource.
 
     `resource` is a plural, a kind or a short name, if need be with group and subresource: `deployments.apps/scale`.
     """
@@ -441,14 +441,14 @@ def _names(rule: PolicyRule, request: Request) -> tuple[str, ...]:
     """The names of the objects that a rule is about if such a request is made, () for all."""
     if "/" in request.resource or "" not in rule.names:
         return rule.names
-    # Whoever lists objects, or creates one, does so under the name "", whatever the objects are called.
+    # A request to list or to create objects has the name "", for objects of any name.
     return () if request.verb in NAMELESS_VERBS else rule.names
 
 
 def _allows(rule: PolicyRule, request: Request) -> bool:
     """Whether a rule allows a request; if that has no name, a rule for some objects is an answer as well."""
     rule = rule._replace(names=_names(rule, request))
-    # No object is called "", so nobody can get it.
+    # No object has the name "", so it can't be read.
     if rule.names and not any(rule.names) and request.verb != ANY:
         return False
     nameless = request.verb in _ALWAYS_NAMELESS and "/" not in request.resource
@@ -456,7 +456,7 @@ def _allows(rule: PolicyRule, request: Request) -> bool:
 
 
 def as_table(answer: AbleSubjects, find: Finder) -> str:
-    """A line for everybody who can, "" for nobody."""
+    """Return a line for each subject that can, "" for none."""
     if not answer.able:
         return ""
     lines = [("SUBJECT", "WHERE", "WHICH", "FROM")]

@@ -1,7 +1,7 @@
-"""`olmc report`: a whole workspace as a site of static pages, for whoever reads what a pipeline has made.
+"""`olmc report`: a whole workspace as a site of static pages, for readers of the output of a pipeline.
 
-A compilation with its findings goes in, the texts of pages by their paths come out; each page holds all that it needs.
+A compilation with its findings goes in, the texts of pages by their paths come out; each page contains all its parts.
 
-Public names: `operators.operator_pages`, what there is to say about each operator; `overview.overview`, about all of
-them; `site.pages`, both as HTML; `folder.write_site`, the pages as files.
+Public names: `operators.operator_pages`, the facts about each operator; `overview.overview`, about all of them;
+`site.pages`, both as HTML; `folder.write_site`, the pages as files.
 """

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 
 class ExtensionPage(NamedTuple):
-    """What is known of the operator of a ClusterExtension besides its status: the catalog that it is from, the account
-    that installs it, the namespaces that it watches (("",) for all), and its upgrade graph as a data URI."""
+    """The facts about the operator of a ClusterExtension in addition to its status: its catalog, the account that
+    installs it, the namespaces that it watches (("",) for all), and its upgrade graph as a data URI."""
 
     catalog: str = ""
     installer: str = ""
@@ -427,8 +427,8 @@ class ReportPackage(NamedTuple):
 
 
 class ReportCatalog(NamedTuple):
-    """A CatalogSource, or in no namespace a ClusterCatalog: why it can't be served, "" if it can; the packages that
-    somebody asks for, and how many others it has (None: nobody knows what is in it)."""
+    """A CatalogSource, or in no namespace a ClusterCatalog: the reason why it can't be served, "" if it can; the
+    requested packages, and how many others it has (None: its content is unknown)."""
 
     name: str
     namespace: str
@@ -503,7 +503,7 @@ def _packages(source: CatalogSource, asked: set[str]) -> Iterator[ReportPackage]
             yield ReportPackage(name, package.default_channel, heads)
 
 
-# A report as pages of HTML: each holds what it needs, runs one script of its own, and asks nobody.
+# A report as pages of HTML: each loads nothing from other places and runs one script of its own.
 
 INDEX, NAMESPACES, CATALOGS, FINDINGS, PLAN = (
     "index.html", "namespaces.html", "catalogs.html", "findings.html", "plan.html",

@@ -16,8 +16,8 @@ from olmc.k8s.objects import Manifest
 
 
 class LintSubject(NamedTuple):
-    """A workspace as it was read, the cluster that it comes to rest in (None where an error stopped the compilation),
-    and the options that hold for it; `whole` has the older versions of bundles as well, which nobody looks at."""
+    """A workspace as it was read, its settled cluster (None where an error stopped the compilation), and its options.
+    `whole` has the older versions of bundles as well, which are not checked."""
 
     workspace: Workspace
     settled: SettledCluster | None

@@ -1,7 +1,7 @@
-"""Objects of manifests and bundles: their size, their kind, texts that Flux takes for variables, and permissions that
-deserve a look before an installation.
+"""Lints for objects of manifests and bundles: their size, their kind, texts that Flux takes for variables, and
+permissions to review before an installation.
 
-Of bundles also upgrades that can't be, and what nobody asked for.
+For bundles also impossible upgrades, and objects without a purpose.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _lost(obj: KubernetesObject) -> Iterator[_Lost]:
 
 
 def _pattern(field: DroppedField) -> str:
-    """Where a field is, whatever the numbers of list items: a slip in one of them is mostly in all."""
+    """Return the path of a field without the numbers of list items: the same mistake is usually in all items."""
     return ".".join("*" if isinstance(key, int) else str(key) for key in field.keys)
 
 
@@ -321,7 +321,7 @@ def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
     """
     for obj, source, bundle in _csvs(subject):
         held = (*_dangers(obj, source), *(_bundled_dangers(bundle) if bundle is not None else ()))
-        # Whoever may do everything needs nothing else.
+        # The right to do everything includes all others.
         everything = [danger for danger in held if (danger.risk.name, danger.level) == ("everything", Level.CRITICAL)]
         by_level = sorted(everything or held, key=lambda danger: -danger.level)
         name = obj["metadata"].get("name")
@@ -359,12 +359,12 @@ def _bundled_dangers(bundle: Bundle) -> Iterator[_Danger]:
     placed: dict[ObjectKey, tuple[KubernetesObject, Source]] = {}
     for file in bundle.files:
         for obj in rbac_forms(file.manifest.object):
-            # OLM puts what has a namespace into that of the operator, whatever the file says (R-CAT-717).
+            # OLM puts namespaced objects into the operator's namespace and ignores the one in the file (R-CAT-717).
             metadata = {key: value for key, value in metadata_of(obj).items() if key != "namespace"}
             placed[object_key({**obj, "metadata": metadata})] = {**obj, "metadata": metadata}, file.manifest.source
     found = permissions(Rendered(obj, _NOWHERE) for obj, _ in placed.values())
     index_of = cache(lambda role: _indices(placed[role][0]))
-    # What a binding gives is as dangerous whoever it is for.
+    # The danger of a binding does not depend on its subject.
     bound = {(role.binding, role.role): role for role in reversed(found.bound)}
     for grant in sorted((role.of(each) for role in bound.values() for each in role.rules), key=grant_order):
         namespace = "" if grant.namespace == "" else None

@@ -66,7 +66,8 @@ def stranded(subject: LintSubject) -> Iterator[Diagnostic]:
 
 
 def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
-    """Upgrades over at least one version in between, which OLM replaces at once (R-CAT-590) if nobody approves them."""
+    """Report upgrades over at least one version in between, which OLM replaces at once (R-CAT-590) without an
+    approval."""
     if subject.settled is None:
         return
     cluster = subject.settled.cluster
@@ -132,7 +133,8 @@ def kept_apis(subject: LintSubject) -> Iterator[Diagnostic]:
     for manifest in of_kind(subject, "OperatorGroup"):
         annotations = annotations_of(manifest.object)
         static = spec_of(manifest.object).get("staticProvidedAPIs")
-        # OLM adds to the annotation whatever its members provide (R-OG-13), so what is written here doesn't stay.
+        # OLM writes the provided APIs of the group's members into the annotation (R-OG-13), so a value here does not
+        # stay.
         if PROVIDED_APIS in annotations and not static:
             place = at(manifest.source, "metadata", "annotations", PROVIDED_APIS)
             yield rules.KEPT_APIS.finding(place, name=full_name(manifest.object))

@@ -417,7 +417,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
     yield from bundle_findings(bundle)
     yield from size_findings(folder, bundle.name)
     for name, validator in OPTIONAL_VALIDATORS.items():
-        # In the order of the table, whatever the order in which they were asked for.
+        # In the order of the table, not in the order of the request.
         if name in settings.optional:
             yield from validator(bundle, settings)
 

@@ -201,7 +201,7 @@ def _judge_version(value: str, apis: str) -> _Verdict:
         return _Verdict(
             f"csv.Annotations.{PROPERTIES} has an invalid value. Unable to parse ({value}) using semver : {error}"
         )
-    # First problem wins: a version that is truncated is not held against 4.9 any more (R-CAT-250).
+    # The first problem ends the check: a truncated version is not compared with 4.9 (R-CAT-250).
     truncated = Version(version.major, version.minor)
     if version != truncated:
         return _Verdict(

@@ -53,12 +53,12 @@ def _not_judged(rule: str) -> str:  # noqa: ARG001
 
 
 class ValidatorSettings(NamedTuple):
-    """`optional` are the names of validators to run besides the default ones.
+    """`optional` are the names of validators to run in addition to the default ones.
 
     `kubernetes` and `container_tool` are the values of `k8s-version` and `container-tools`, `dockerfile` is the text of
     the file that `index-path` names (None: not given);
     `platforms` are those of images, which olmc can't ask a registry for. `cel_problem` says what is wrong with a CEL
-    rule, "" for nothing; whoever knows CEL passes it in, so that this package does without.
+    rule, "" for nothing; the caller passes it in, so that this package does not import CEL.
     `modes_optional`: a CSV without install modes is a descoped operator's.
     """
 
@@ -73,8 +73,8 @@ class ValidatorSettings(NamedTuple):
 
 
 def select_validators(names: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The optional validators that names and suites stand for, as `NAME`, `name=NAME` or `suite=NAME`; and the names
-    that nobody knows."""
+    """Return the optional validators of names and suites, written `NAME`, `name=NAME` or `suite=NAME`, and unknown
+    names."""
     selected: set[str] = set()
     unknown = []
     for given in names:

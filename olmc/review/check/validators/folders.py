@@ -430,8 +430,7 @@ def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
     bundle = quoted(csv.name)
     for index, item in enumerate(csv.owned_crds):
         api = _DefinitionKey(item.name, item.version, item.kind)
-        # What remains of `provided` afterwards nobody owns: to this check that is advice, to the bundle validator an
-        # error.
+        # Provided APIs that remain in `provided` have no owner: this check advises, and the bundle validator fails.
         if provided.pop(api, None) is None:
             place = csv.place("spec", "customresourcedefinitions", "owned", index)
             yield Finding(rules.CONTENT_APIS, f"owned CRD {api} not found in bundle {bundle}", place)

@@ -1,12 +1,12 @@
 """The CRD validator (R-CAT-225), and the CSV validator (R-CAT-210 … R-CAT-216) for CSVs that Go can decode.
 
-Of a CRD the tools check what Kubernetes checks when one is created. They hold an older release of Kubernetes than
-clusters do, and so say other things than the API server (`olmc.k8s.api.validation.crds`): they count characters where
-it counts bytes, dump memory where it prints JSON, judge CRDs of v1beta1 by their own rules, and drop whatever they find
-below `openAPIV3Schema` or `status`. What is the same is asked there: group, scope, names, conversion and
-preserveUnknownFields. Versions are judged here, since errors print all of them; that a version of v1 has no schema is
-reported although the tools drop it, for the API server does not. Not covered are subresources, printer columns, the
-approval annotation of Kubernetes' own groups, and per-version fields that are all alike.
+For a CRD the tools validate what Kubernetes validates at its creation. They contain an older release of Kubernetes than
+clusters, and differ from the API server (`olmc.k8s.api.validation.crds`). They count characters where it counts bytes,
+dump memory where it prints JSON, and judge CRDs of v1beta1 by their own rules. They drop all errors below
+`openAPIV3Schema` or `status`. That module validates the common part: group, scope, names, conversion and
+preserveUnknownFields. This one validates versions, since errors print all of them. It reports a version of v1 without a
+schema although the tools drop that error, as the API server reports it. Not covered are subresources, printer columns,
+the approval annotation of Kubernetes' own groups, and per-version fields that are all alike.
 """
 
 from __future__ import annotations
