@@ -32,7 +32,7 @@ class FleetCost(NamedTuple):
 
     seconds: float
     held: float
-    told: str
+    messages: str
 
 
 def cost_of(command: list[str], root: Path, cache: Path) -> FleetCost:
@@ -51,14 +51,14 @@ def cost_of(command: list[str], root: Path, cache: Path) -> FleetCost:
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    _, told = process.communicate()
+    _, messages = process.communicate()
     done.set()
     watcher.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode not in (0, 1):
-        sys.exit(f"bench: {shlex.join(command[:3])} … exited with {process.returncode}:\n{told[-2000:]}")
+        sys.exit(f"bench: {shlex.join(command[:3])} … exited with {process.returncode}:\n{messages[-2000:]}")
     seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return FleetCost(seconds, most[0], told.strip())
+    return FleetCost(seconds, most[0], messages.strip())
 
 
 def _held_below(pid: int) -> float:
@@ -113,7 +113,7 @@ def main() -> int:
                 f"| {words} | {cost.seconds:.0f} s | {took:.0f} s | {cost.held:.0f} MB | {targets} | {verdict} |",
                 flush=True,
             )
-            print(f"  {cost.told}", file=sys.stderr)
+            print(f"  {cost.messages}", file=sys.stderr)
             write_ring(root, "late", "candidate", names)
     return 0
 

@@ -26,8 +26,8 @@ def measured(command: Sequence[str], runs: int, *, fine: tuple[int, ...] = (0,))
         done = subprocess.run(command, capture_output=True, check=False, env=env)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode not in fine:
-            told = done.stderr.decode(errors="replace")[-2000:]
-            sys.exit(f"bench: {shlex.join(command[:3])} … exited with {done.returncode}:\n{told}")
+            messages = done.stderr.decode(errors="replace")[-2000:]
+            sys.exit(f"bench: {shlex.join(command[:3])} … exited with {done.returncode}:\n{messages}")
         times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
         size = len(done.stdout)
     return statistics.median(times), size

@@ -33,7 +33,7 @@ RULES = 40
 FIELDS = 150
 
 
-def write_workspace(root: Path, operators: int, namespaces: int, upgraded: int, gone: int) -> None:
+def write_workspace(root: Path, operators: int, namespaces: int, upgraded: int, removed: int) -> None:
     """A workspace in which the operators before the number `upgraded` have a newer version, and those before `gone` are
     not there."""
     from olmc.k8s.yaml import dump
@@ -50,7 +50,7 @@ def write_workspace(root: Path, operators: int, namespaces: int, upgraded: int, 
         documents += catalog_of(name, newest=1 + (number < upgraded))
         for version in range(1 + (number < upgraded)):
             write_bundle(root / "bundles" / f"{name}-{version}", name, version)
-        if number >= gone:
+        if number >= removed:
             targets = [f"target-{each:03}" for each in range(number, namespaces - operators, operators)]
             objects += subscribed(name, [name, *targets])
     (root / "catalogs" / "cat").mkdir(parents=True)
@@ -151,9 +151,9 @@ def main() -> int:
     ok = True
     with tempfile.TemporaryDirectory() as folder:
         sides = {}
-        for name, upgraded, gone in (("before", 0, 0), ("same", 0, 0), ("some", some, 0), ("gone", 0, some)):
+        for name, upgraded, removed in (("before", 0, 0), ("same", 0, 0), ("some", some, 0), ("gone", 0, some)):
             sides[name] = Path(folder, name)
-            write_workspace(sides[name], args.operators, args.namespaces, upgraded, gone)
+            write_workspace(sides[name], args.operators, args.namespaces, upgraded, removed)
         before = os.fspath(sides["before"])
         rendered, size = measured([*command, "render", before], args.runs, fine=(0, 1))
         print(f"{args.operators} operators, {args.namespaces} namespaces: {size / 1e6:.1f} MB in {rendered:.2f} s CPU")

@@ -53,7 +53,7 @@ class Run:
     memory: list[int] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
     changes: int = 0
-    told: int = 0
+    states: int = 0
 
 
 def main() -> int:
@@ -117,7 +117,7 @@ async def busy(run: Run, pid: int, args: argparse.Namespace) -> None:
     await asyncio.gather(*tasks, changing(run, args.change), measuring(run, pid))
     await asyncio.sleep(SETTLE_SECONDS)
     _, listed = await get(run, f"{BASE}/installed?limit=1", "application/json")
-    run.told = int(json.loads(listed)["metadata"]["resourceVersion"].partition(",")[0].partition(":")[2])
+    run.states = int(json.loads(listed)["metadata"]["resourceVersion"].partition(",")[0].partition(":")[2])
     for task in watching:
         if task.done():
             run.failures.append("a watch ended early")
@@ -214,13 +214,13 @@ def report(run: Run, args: argparse.Namespace, cpu: float, log: str) -> int:
     print(f"commands: {len(slow)}, of three requests each; failed: {len(run.failures)}")
     print(f"latency of a command: median {1000 * statistics.median(slow):.0f} ms, "
           f"99 % {1000 * slow[int(len(slow) * 0.99)]:.0f} ms, worst {1000 * slow[-1]:.0f} ms")  # fmt: skip
-    print(f"changes of the file: {run.changes}; states of the server: {run.told}; "
+    print(f"changes of the file: {run.changes}; states of the server: {run.states}; "
           f"received by each watch: {min(run.seen)} to {max(run.seen)}")  # fmt: skip
     print(f"memory, fifth by fifth: {', '.join(f'{each / 1024:.1f}' for each in used)} MB; "
           f"{max(run.memory) / 1024:.1f} MB at most")  # fmt: skip
     checks: dict[str, Callable[[], bool]] = {
         "no request fails": lambda: not run.failures,
-        "every watch hears of every change": lambda: set(run.seen) == {run.told} != {0},
+        "every watch hears of every change": lambda: set(run.seen) == {run.states} != {0},
         "memory is stable": lambda: late <= early * limit + GROWTH_FREE,
         "the server has nothing to complain about": lambda: "rror" not in log and "arning" not in log,
     }

@@ -92,14 +92,14 @@ def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cach
         if written is not None:
             shutil.rmtree(written, ignore_errors=True)
         empty = [_seconds_of_empty() for _ in range(EMPTY_RUNS)]
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as told:
-            process = subprocess.Popen(command, stdout=out, stderr=told, env=env)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, env=env)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode not in FINE:
-                told.seek(0)
+                errors.seek(0)
                 sys.exit(
-                    f"bench: {shlex.join(command[:3])} … exited with {process.returncode}:\n{told.read()[-2000:]!r}"
+                    f"bench: {shlex.join(command[:3])} … exited with {process.returncode}:\n{errors.read()[-2000:]!r}"
                 )
             folder = [] if written is None else list(written.iterdir())
             size = out.seek(0, os.SEEK_END) + sum(path.stat().st_size for path in folder)

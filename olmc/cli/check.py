@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 # What `olmc check` prints, in each of its formats.
 
 
-def _untold(done: Sequence[CheckResult]) -> str:
+def _skipped(done: Sequence[CheckResult]) -> str:
     """How much was not looked at, or is known, as the last line has it."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
@@ -117,7 +117,7 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     for (code, severity), count in ordered:
         say(f"{count:>{width}}  {code} {severity}: {titles[code]}", out=True)
     bundles = sum(each.bundles for each in done)
-    say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
+    say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_skipped(done)})", out=True)
 
 
 def clusters_as_data(repositories: Sequence[Sequence[RepositoryCluster]]) -> list[dict[str, Any]]:
@@ -165,7 +165,7 @@ def print_findings(
             aside += f", {in_short(clusters)}"
         # What an OpenShift serves no other cluster has, and the finding itself is only for those who ask for all.
         aside += ", taken for OpenShift" * any(each.code == OPENSHIFT.code for each in found)
-        aside += _untold(done)
+        aside += _skipped(done)
         is_empty = is_empty and not any(each.severity >= least for each in found)
         say(f"{'nothing to check' if is_empty else as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":

@@ -50,7 +50,7 @@ from olmc.review.explain.missing import PRESENT, UNKNOWN, answers_from
 from olmc.review.explain.missing import as_data as answers_as_data
 from olmc.review.explain.missing import as_text as answers_as_text
 from olmc.review.explain.missing import why as answers_to
-from olmc.review.explain.status import ExplainContext, as_data, as_table, operators, untold
+from olmc.review.explain.status import ExplainContext, as_data, as_table, operators, unlisted_failures
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
             tell_left_out(one.root, made)
             folder = "" if one.is_staged else folder_from_here(one.root)
             rows = operators(settled, made.operators, extension_rows(made))
-            say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
+            say(as_text(seen_from(folder, unlisted_failures(made.diagnostics, rows))), nl=False)
     findings = any(each.compilation.findings for each in done if each.part is None)
     findings |= is_any_broken(each.part for each in done)
     raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)

@@ -549,9 +549,9 @@ def _without_sources(folder: Folder) -> Folder:
 
 def _without(folder: Folder, path: Sequence[str]) -> Folder:
     """A folder without what is at a path below it."""
-    gone = folder.folder(path[0])
-    rest = [_without(gone, path[1:])] if gone is not None and path[1:] else []
-    folders = [each for below in folder.folders for each in ([below] if below is not gone else rest)]
+    removed = folder.folder(path[0])
+    rest = [_without(removed, path[1:])] if removed is not None and path[1:] else []
+    folders = [each for below in folder.folders for each in ([below] if below is not removed else rest)]
     return folder._replace(folders=tuple(folders))
 
 

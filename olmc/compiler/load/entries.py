@@ -215,7 +215,7 @@ def find_entries(root: Path, folder: Folder, applied: Appliers) -> tuple[Reposit
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
-        RepositoryEntry(path, _told_once(applied.of(path)), is_kustomization=True)
+        RepositoryEntry(path, _distinct_appliers(applied.of(path)), is_kustomization=True)
         for path, node in nodes.items()
         if not node.is_component
         and (path not in taken or path in applied.by_path or path in applied.by_values)
@@ -238,9 +238,9 @@ def find_entries(root: Path, folder: Folder, applied: Appliers) -> tuple[Reposit
     if not applied.by_path and not applied.open_sources:
         loose += _loose_folders(root, folder, nodes, (*plain, *charts))
     plain += [path for path in dict.fromkeys(loose) if path not in plain and path not in charts]
-    entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
+    entries += (RepositoryEntry(path, _distinct_appliers(applied.of(path))) for path in plain)
     patterns = [group.path for group in cluster_groups(root, folder)]
-    entries += (RepositoryEntry(path, _told_once(applied.of(path)), is_pattern=True) for path in patterns)
+    entries += (RepositoryEntry(path, _distinct_appliers(applied.of(path)), is_pattern=True) for path in patterns)
     return tuple(sorted(_without_examples(entries), key=lambda entry: (not entry.appliers, entry.path)))
 
 
@@ -251,7 +251,7 @@ def _without_examples(entries: Sequence[RepositoryEntry]) -> Sequence[Repository
     return kept or entries
 
 
-def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
+def _distinct_appliers(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
     """The objects that apply a folder without those that another one of them makes, and without the base of an object
     whose overlays name clusters."""
     names = {applier.name for applier in appliers}
@@ -461,7 +461,7 @@ def with_entries_of(repository: Repository, other: Repository) -> Repository:
     found: list[RepositoryEntry] = []
     for entry in missing:
         folder = folders.get(entry.path)
-        appliers = _told_once(applied.of(entry.path))
+        appliers = _distinct_appliers(applied.of(entry.path))
         if folder is None or bool(appliers) != bool(entry.appliers):
             continue
         if entry.is_chart and is_chart(folder):

@@ -276,8 +276,8 @@ class Subscription(NamedTuple):
     @property
     def resolved(self) -> Subscription:
         """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
-        gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
-        types = tuple(kind for kind in self.condition_types if kind not in gone)
+        removed = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
+        types = tuple(kind for kind in self.condition_types if kind not in removed)
         return self._replace(
             failure=None, unpacking=False, unpacking_message="", unpack_failure=None, condition_types=types
         )

@@ -185,11 +185,11 @@ def missing_owner(cluster: Cluster, step: Step, target: StepTarget) -> str:
         if not mapper_of(cluster, target.options).mapping(step.gvk.group_kind).namespaced:
             return ""
         names.append(step.resolving)
-    gone = next((name for name in names if not cluster.has_csv(NamespacedName(target.namespace, name))), "")
-    if not gone or (not is_core and unserved(cluster, step, target)):
+    deleted = next((name for name in names if not cluster.has_csv(NamespacedName(target.namespace, name))), "")
+    if not deleted or (not is_core and unserved(cluster, step, target)):
         return ""
     what = _FOR_OWNERS.get(step.kind, "unstructured object:")
-    problem = f'clusterserviceversions.{OLM_GROUP} "{gone}" not found'
+    problem = f'clusterserviceversions.{OLM_GROUP} "{deleted}" not found'
     return f"error generating ownerrefs for {what} {step.name}: {problem}"
 
 

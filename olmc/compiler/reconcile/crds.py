@@ -132,12 +132,12 @@ def _installer_exists(value: str, cluster: Cluster) -> bool:
     return csv is not None and not is_copy_by_metadata(csv.object)
 
 
-def without_installers(crd: KubernetesObject, gone: NamespacedName) -> KubernetesObject:
+def without_installers(crd: KubernetesObject, removed: NamespacedName) -> KubernetesObject:
     """Return a CRD without the annotation of a deleted CSV. A CRD without another installer keeps it."""
     annotations = annotations_of(crd)
-    if not any(key.startswith(ALONGSIDE) and value != str(gone) for key, value in annotations.items()):
+    if not any(key.startswith(ALONGSIDE) and value != str(removed) for key, value in annotations.items()):
         return crd
-    kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(gone))}
+    kept = {k: v for k, v in annotations.items() if not (k.startswith(ALONGSIDE) and v == str(removed))}
     return {**crd, "metadata": {**crd["metadata"], "annotations": kept}}
 
 

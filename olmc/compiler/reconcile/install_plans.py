@@ -401,11 +401,14 @@ def _lost_content(plan: InstallPlan, cluster: Cluster) -> tuple[int, str] | None
     subscriptions = cluster.subscriptions.within(plan.namespace).values()
     refs = [mapping(item.get("catalogSourceRef")) for s in subscriptions for item in s.health]
     seen = {CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs}
-    gone = {*seen, *(s.catalog for s in subscriptions if s.had_catalog or _misses_catalog(s))} - cluster.catalogs.keys()
+    removed = {
+        *seen,
+        *(s.catalog for s in subscriptions if s.had_catalog or _misses_catalog(s)),
+    } - cluster.catalogs.keys()
     for at, item in enumerate(_items(plan)):
         manifest = _manifest(mapping(item.get("resource")))
         ref = [as_text(manifest.get(key)) for key in _REFERENCE]
-        if ref[0] == "ConfigMap" and CatalogKey(ref[4], ref[3]) in gone:
+        if ref[0] == "ConfigMap" and CatalogKey(ref[4], ref[3]) in removed:
             found = f"error finding unpacked bundle configmap for ref {{{' '.join(ref)}}}"
             return at, f'{found}: configmap "{ref[1]}" not found'
     return None

@@ -225,8 +225,8 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
             kept = _unowned(rendered)
         if kept is not None:
             objects[key] = kept
-    gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
-    objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
+    removed = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
+    objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, removed)}
     replaced = (member for member in [cluster.members[name]] if member.installation is not None)
     return cluster._replace(
         csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv),
@@ -280,20 +280,20 @@ def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
     return bool(owners) and all(ref.get("kind") == "APIService" and ref.get("name") in services for ref in owners)
 
 
-def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:
+def _without_owner(key: ObjectKey, rendered: Rendered, removed: NamespacedName, profile: Profile) -> Rendered | None:
     """Return an object after the deletion of a CSV: None if that was its last owner, otherwise without the
     reference."""
     labels = labels_of(rendered.object)
     if key.kind in FINALIZED_KINDS:
-        is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
+        is_own = owner_labels(profile, removed.name, removed.namespace).items() <= labels.items()
         return None if is_own else rendered
     # With a CRD all its objects would go, so OLM never deletes one (R-CAT-726).
     if key.kind == "CustomResourceDefinition":
-        return rendered._replace(object=without_installers(rendered.object, gone))
+        return rendered._replace(object=without_installers(rendered.object, removed))
     references = owner_references(rendered.object)
     # A copy of the CSV goes with it, and with the copy what it owns; the copy has the CSV's name (R-TEN-2).
     home = home_of_copy(rendered.object) or key.namespace
-    remaining = [ref for ref in references if not _refers_to(ref, home, gone)]
+    remaining = [ref for ref in references if not _refers_to(ref, home, removed)]
     if len(remaining) == len(references):
         return rendered
     if not remaining:
@@ -303,9 +303,9 @@ def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, pro
     )
 
 
-def _refers_to(ref: Mapping[str, object], home: str, gone: NamespacedName) -> bool:
+def _refers_to(ref: Mapping[str, object], home: str, removed: NamespacedName) -> bool:
     """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
-    return ref.get("kind") in _OWNERS and ref.get("name") == gone.name and home == gone.namespace
+    return ref.get("kind") in _OWNERS and ref.get("name") == removed.name and home == removed.namespace
 
 
 def deleted_deployments(cluster: Cluster) -> Iterator[ObjectKey]:
@@ -487,18 +487,18 @@ def _copied_meanwhile(cluster: Cluster, options: Options) -> Iterator[tuple[Name
 
 def _resynced(cluster: Cluster) -> Cluster:
     """The cluster without the copies of groups that shrank to their own namespace, and what they own (observed-73)."""
-    gone: dict[str, list[NamespacedName]] = {}
+    removed: dict[str, list[NamespacedName]] = {}
     for name, copy in cluster.copies.items():
         member = cluster.members.get(NamespacedName(copy.home, name.name))
         if member is not None and member.group is not None and member.group.targets == (copy.home,):
-            gone.setdefault(name.namespace, []).append(name)
-    if not gone:
+            removed.setdefault(name.namespace, []).append(name)
+    if not removed:
         return cluster
-    copies = {name: copy for name, copy in cluster.copies.items() if name not in gone.get(name.namespace, ())}
+    copies = {name: copy for name, copy in cluster.copies.items() if name not in removed.get(name.namespace, ())}
     objects: dict[ObjectKey, Rendered] = {}
     for key, rendered in cluster.objects.items():
         kept: Rendered | None = rendered
-        for name in gone.get(key.namespace, ()):
+        for name in removed.get(key.namespace, ()):
             kept = kept and _without_owner(key, kept, name, cluster.profile)
         if kept is not None:
             objects[key] = kept

@@ -63,9 +63,9 @@ def unknown_catalogs(resolve_request: ResolveRequest, given: Resolution, cluster
     unusable = {
         catalog.key: cluster.catalogs.get(catalog.key) for catalog in resolve_request.catalogs if catalog.problem
     }
-    gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
+    removed = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
     wanted = {request.catalog for request in resolve_request.requests if request.catalog.name}
-    unknown = wanted - cluster.catalogs.keys() - gone
+    unknown = wanted - cluster.catalogs.keys() - removed
     if unusable:
         if any(source is None or not is_not_vendored(source) for source in unusable.values()):
             return ()

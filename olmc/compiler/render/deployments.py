@@ -229,7 +229,7 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
             for obj in wanted:
                 if edited(context, member, object_key(obj)) is not None:
                     continue  # it is among the objects that stay
-                if not _stays(context, member.csv, obj) and not _is_missed_by_nobody(context, member, obj):
+                if not _stays(context, member.csv, obj) and not _is_not_recreated(context, member, obj):
                     merged = _server_side_applied(context, obj)
                     yield rendered(
                         merged, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
@@ -268,7 +268,7 @@ def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> Kuber
     return {**obj, "metadata": metadata}
 
 
-def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:
+def _is_not_recreated(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:
     """Whether an object was deleted that OLM only makes along with an installation, and nothing makes it install again
     (observed-82)."""
     key, state = object_key(obj), context.options.state

@@ -119,13 +119,13 @@ def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dic
     index = deletion_index(objects)
     deleted = cascade(index, keys, {}, profile)
     held = held_by_finalizers(index, deleted, profile)
-    gone = {key: None for key in deleted if key not in held}
+    removed = {key: None for key in deleted if key not in held}
     remaining = {
-        key: _terminating(manifest) if key in held else _without_owners(key, manifest, index, gone)
+        key: _terminating(manifest) if key in held else _without_owners(key, manifest, index, removed)
         for key, manifest in objects.items()
-        if key not in gone
+        if key not in removed
     }
-    for key in gone:
+    for key in removed:
         if key.kind == CSV_KIND:
             remaining |= _unconverted(key, objects, remaining)
     return remaining
@@ -136,19 +136,19 @@ def cascade(
 ) -> dict[ObjectKey, None]:
     """Return `keys` and all objects that are deleted with them, in order; `before` are deleted already."""
     waiting = [key for key in keys if key in index.objects]
-    gone: dict[ObjectKey, None] = {}
+    removed: dict[ObjectKey, None] = {}
     while waiting:
         key = waiting.pop()
-        if key in gone or key in before or key not in index.objects:
+        if key in removed or key in before or key not in index.objects:
             continue
-        gone[key] = None
+        removed[key] = None
         waiting += _cleaned_up(key, index, profile)
         waiting += [
             other
             for other in index.dependents.get(key, ())
-            if all(owner in gone or owner in before for owner in index.owners[other])
+            if all(owner in removed or owner in before for owner in index.owners[other])
         ]
-    return gone
+    return removed
 
 
 def held_by_finalizers(
@@ -255,14 +255,14 @@ def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
 
 
 def _without_owners(
-    key: ObjectKey, manifest: Manifest, index: DeletionIndex, gone: Mapping[ObjectKey, None]
+    key: ObjectKey, manifest: Manifest, index: DeletionIndex, removed: Mapping[ObjectKey, None]
 ) -> Manifest:
     """Return an object that stays, without its references to deleted owners."""
     owners = index.owners.get(key, ())
-    if not any(owner in gone for owner in owners):
+    if not any(owner in removed for owner in owners):
         return manifest
     references = owner_references(manifest.object)
-    kept = [ref for ref, owner in zip(references, owners, strict=True) if owner not in gone]
+    kept = [ref for ref, owner in zip(references, owners, strict=True) if owner not in removed]
     metadata = {**manifest.object["metadata"], "ownerReferences": kept}
     return manifest._replace(object={**manifest.object, "metadata": metadata})
 
@@ -292,10 +292,10 @@ def _labelled(index: DeletionIndex, labels: Mapping[str, str], kinds: frozenset[
             yield key
 
 
-def _unconverted(gone: ObjectKey, objects: Objects, remaining: Objects) -> Iterator[tuple[ObjectKey, Manifest]]:
+def _unconverted(removed: ObjectKey, objects: Objects, remaining: Objects) -> Iterator[tuple[ObjectKey, Manifest]]:
     """The CRDs that a CSV's webhooks converted, without conversion, unless another CSV replaces it (observed-62)."""
-    csv = Csv(objects[gone].object)
-    csvs = (Csv(m.object) for key, m in remaining.items() if (key.kind, key.namespace) == (CSV_KIND, gone.namespace))
+    csv = Csv(objects[removed].object)
+    csvs = (Csv(m.object) for key, m in remaining.items() if (key.kind, key.namespace) == (CSV_KIND, removed.namespace))
     if is_copy_by_metadata(csv.object) or any(other.replaces == csv.name for other in csvs):
         return
     for webhook in csv.webhooks:
@@ -366,7 +366,7 @@ def removed_by_policies(
     manifest has, and with a Subscription its CSV and OperatorGroup (R-OCM-3, R-OCM-14)."""
     removals = tuple(removals)
     wanted = {object_key(manifest.object) for manifest in manifests} if removals else set()
-    gone: dict[ObjectKey, None] = {}
+    removed: dict[ObjectKey, None] = {}
     for key, kinds, fields in removals:
         live = state.objects.get(key)
         if live is None or key in wanted or not _has_fields(live.object, fields):
@@ -374,12 +374,12 @@ def removed_by_policies(
         beside = [each for each in state.objects if each.group == OLM_GROUP and each.namespace == key.namespace]
         is_last = not any(each.kind == key.kind and each != key for each in beside)
         csv = text(status_of(live.object).get("installedCSV"))
-        gone |= {key: None} if key.kind in kinds else {}
+        removed |= {key: None} if key.kind in kinds else {}
         for other in beside if key.kind == "Subscription" else ():
             is_group = other.kind == "OperatorGroup" and is_last and other in state.of_policies - wanted
             if other.kind in kinds and (is_group or (other.kind, other.name) == (CSV_KIND, csv)):
-                gone[other] = None
-    return tuple(gone)
+                removed[other] = None
+    return tuple(removed)
 
 
 def _has_fields(live: Any, wanted: Any) -> bool:
@@ -515,9 +515,9 @@ def successor_workspace(state: ClusterState, workspace: Workspace, options: Opti
         moved = handovers(state, workspace.manifests)
         state = handed_over(state, moved, workspace.manifests, profile) if moved else state
     applied = apply(state, workspace.manifests)
-    gone = pruned(applied, workspace.manifests, workspace.refused) if options.prune else ()
-    gone = (*gone, *removed_by_policies(applied, workspace.manifests, workspace.removals))
-    objects = delete(applied.objects, gone, profile)
+    removed = pruned(applied, workspace.manifests, workspace.refused) if options.prune else ()
+    removed = (*removed, *removed_by_policies(applied, workspace.manifests, workspace.removals))
+    objects = delete(applied.objects, removed, profile)
     by_hand = [key for text in options.delete for key in named(text, objects)]
     objects = delete(objects, by_hand, profile)
     # A folder whose CatalogSource has just been deleted stands for none any more; OLM v1 may still read it.

@@ -382,10 +382,10 @@ def _locate(need: NeededImage, plan: FetchPlan, blobs: Path) -> _ResolvedImage |
             return _resolve_at(source, others, need, digest, plan, blobs)
         except SourceError as error:
             failures.append(error)
-    raise _gravest_failure(failures, plan.pins.get(need.image, ""))
+    raise _main_failure(failures, plan.pins.get(need.image, ""))
 
 
-def _gravest_failure(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
+def _main_failure(failures: Sequence[SourceError], pinned: str = "") -> SourceError:
     """Return the most important failure, with those of the other sources, and a hint if the lock names deleted
     content."""
     causes = list(SourceFault)
@@ -467,7 +467,7 @@ def _fetch_layer(image: _ResolvedImage, layer: Descriptor, blobs: Path, progress
             return fetch_blob(source, image.need.image, layer, path, progress.tick, f"layer {layer.digest}")
         except SourceError as error:
             failures.append(error)
-    raise _gravest_failure(failures)
+    raise _main_failure(failures)
 
 
 def _extract(resolved: _ResolvedImage | Fetched, plan: FetchPlan, stage: Path, progress: Progress) -> Fetched:

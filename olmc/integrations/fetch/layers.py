@@ -403,12 +403,12 @@ def _spool(tree: Tree, name: str, size: int, content: IO[bytes]) -> Path:
 
 def _apply(held: dict[str, Held], removed: Sequence[str], emptied: Sequence[str], added: dict[str, Held]) -> None:
     """Apply whiteouts to the layers below only, at any place of the archive; a file replaces a folder below it."""
-    gone = {*removed}
+    deleted = {*removed}
     hidden = {*removed, *emptied, *(path for path, entry in added.items() if entry is not FOLDER)}
     covered = {above for path in added for above in _above(path)}
     for path, entry in list(held.items()):
         is_covered = entry is not FOLDER and path in covered
-        if path in gone or is_covered or not hidden.isdisjoint(_above(path)):
+        if path in deleted or is_covered or not hidden.isdisjoint(_above(path)):
             del held[path]
     held.update(added)
 
@@ -555,8 +555,8 @@ def write_lock(root: Path, operators: Lock | None, images: Sequence[LockedImage]
 
 def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
     """Remove all content of vendor/ except that of `images`; return the removed paths."""
-    gone = others(root, images)
-    for path in gone:
+    deleted = others(root, images)
+    for path in deleted:
         target = root / path
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
@@ -565,7 +565,7 @@ def remove_others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
     for folder in FOLDERS.values():
         with suppress(OSError):
             (root / VENDOR_FOLDER / folder).rmdir()
-    return gone
+    return deleted
 
 
 def others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:

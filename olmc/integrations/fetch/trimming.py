@@ -314,13 +314,13 @@ def _kept_texts(root: Path, folder: Folder, part: ImageCatalog) -> dict[str, str
     if own_index in texts and not part.catalog.left_out:
         return None  # an untrusted file of this name, which would be taken for ours
     texts.pop(own_index, None)
-    gone = {package.name for package in part.left_out}
+    removed = {package.name for package in part.left_out}
     has_packages = False
     for path in kept_files(folder.path, texts):
         file = read_file(path, texts[path], Report())
         if file.problem:
             return None
-        wanted = [_package_of(document.value) not in gone for document in file.documents]
+        wanted = [_package_of(document.value) not in removed for document in file.documents]
         has_packages = has_packages or any(schema_of(document.value) == PACKAGE for document in file.documents)
         if not any(wanted) and wanted:
             del texts[path]

@@ -330,7 +330,7 @@ def _answer(server: LanguageServer, session: EditorSession) -> None:
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
     )
-    async def mend(params: types.CodeActionParams) -> list[types.CodeAction]:
+    async def offer_fixes(params: types.CodeActionParams) -> list[types.CodeAction]:
         await session.settled.wait()
         path, done = path_of(params.text_document.uri), session.compiled
         lines = done.lines.get(path) if path is not None else None

@@ -377,7 +377,7 @@ LOOK_AGAIN_SECONDS = 5
 _CALM_MILLISECONDS = 200
 
 State = tuple[tuple[str, int, int, int], ...]
-_GONE: State = (("", 0, 0, 0),)
+_ABSENT: State = (("", 0, 0, 0),)
 
 
 class ServedWorkspace(NamedTuple):
@@ -401,14 +401,14 @@ def compile_workspace(root: Path, base: Options, given: frozenset[str] = frozens
 def state_of(root: Path) -> State:
     """By what a change of a file is seen: path, time of change, size and number of each."""
     if not root.is_dir():
-        return _GONE
+        return _ABSENT
     files = []
     try:
         for path in scan(root, Report()).walk():
             facts = (root / path).stat()
             files.append((path, facts.st_mtime_ns, facts.st_size, facts.st_ino))
     except OSError:  # a file went away meanwhile: that is a change, and the next look finds what came of it
-        return (*_GONE, *files)
+        return (*_ABSENT, *files)
     return tuple(files)
 
 

@@ -200,8 +200,8 @@ def is_native(api: GVK, kube_version: str) -> bool:
 
 def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
     """Whether an API server of this version serves any kind of a group and version without any CRD."""
-    gone = (removal.minor for api, removal in removed_apis().items() if (api.group, api.version) == (group, version))
-    return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in gone)
+    removed = (removal.minor for api, removal in removed_apis().items() if (api.group, api.version) == (group, version))
+    return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in removed)
 
 
 def removal_of(api: GVK, kube_version: str) -> Removal | None:

@@ -105,10 +105,10 @@ class Diagnosis(NamedTuple):
 
     `finding`: its rule, evidence and way out in words. `operators`: namespace and package of those that it blocks,
     bystanders included, `culprit` the one to change. `objects`: what else it is about. `command`: what cures it outside
-    of files. `candidates`: changes that may cure it, the least invasive first. `is_told`: findings of the compiler say
-    it already, so that `check` need not. `of_resolution`: it is about what the resolver chooses.
-    `stalls`: its operators do not come up, although
-    OLM's objects alone do not show it. `is_shown`: the rows of operators show it already, with its way out.
+    of files. `candidates`: changes that may cure it, the least invasive first. `is_reported`: the compiler
+    reports it already, so that `check` need not. `of_resolution`: it is about the choice of the resolver.
+    `stalls`: its operators do not come up, although OLM's objects alone do not show it. `is_shown`: the rows of
+    operators show it already, with its way out.
     """
 
     finding: Diagnostic
@@ -117,7 +117,7 @@ class Diagnosis(NamedTuple):
     candidates: tuple[RemedyCandidate, ...] = ()
     objects: tuple[ObjectKey, ...] = ()
     culprit: NamespacedName | None = None
-    is_told: bool = False
+    is_reported: bool = False
     of_resolution: bool = False
     is_shown: bool = False
     stalls: bool = False

@@ -126,13 +126,13 @@ def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) 
 
 def findings(found: Iterable[Diagnosis]) -> Iterator[Diagnostic]:
     """The diagnoses as findings of a check, without those that the compiler or a lint reports already."""
-    return (diagnosis.finding for diagnosis in found if not diagnosis.is_told)
+    return (diagnosis.finding for diagnosis in found if not diagnosis.is_reported)
 
 
 def explained(reported: Iterable[Diagnostic], found: Iterable[Diagnosis]) -> tuple[Diagnostic, ...]:
     """The findings of the compiler, each that a diagnosis explains with its way out."""
     findings = list(reported)
-    for diagnosis in (each for each in found if each.is_told):
+    for diagnosis in (each for each in found if each.is_reported):
         number = next((number for number, each in enumerate(findings) if _is_same(each, diagnosis)), None)
         if number is None:
             number = next((number for number, each in enumerate(findings) if _is_of_namespace(each, diagnosis)), None)

@@ -70,7 +70,7 @@ def failed_extensions(scene: Scene) -> Iterator[Diagnosis]:
         if finding is not None:
             row = NamespacedName(result.extension.namespace, result.extension.source.package)
             candidates = tuple(candidate for find in _CANDIDATES for candidate in find(scene, result))
-            yield Diagnosis(finding, (row,), "", candidates, is_told=True)
+            yield Diagnosis(finding, (row,), "", candidates, is_reported=True)
 
 
 def _reported(scene: Scene, result: ExtensionOutcome) -> Diagnostic | None:

@@ -47,7 +47,11 @@ def unsuited_groups(scene: Scene) -> Iterator[Diagnosis]:
             text=member.message, hint=group_way_out(member, scene.cluster),
         )  # fmt: skip
         yield Diagnosis(
-            finding, (operator_of(member.csv, scene.cluster),), "", tuple(_of_modes(member, member.group)), is_told=True
+            finding,
+            (operator_of(member.csv, scene.cluster),),
+            "",
+            tuple(_of_modes(member, member.group)),
+            is_reported=True,
         )
 
 
@@ -78,7 +82,7 @@ def second_groups(scene: Scene) -> Iterator[Diagnosis]:
         )
         rows = [row_of(each) for each in scene.cluster.subscriptions.within(namespace).values()]
         rows += [operator_of(csv, scene.cluster) for csv in real_csvs(scene.cluster, namespace)]
-        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", candidates, is_told=True)
+        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", candidates, is_reported=True)
 
 
 def unread_texts(scene: Scene) -> Iterator[Diagnosis]:
@@ -89,7 +93,7 @@ def unread_texts(scene: Scene) -> Iterator[Diagnosis]:
             if change is None:
                 continue
             rows = tuple(map(row_of, scene.cluster.subscriptions.within(namespace).values()))
-            yield Diagnosis(unread_csv(error), rows, "", (change,), is_told=True)
+            yield Diagnosis(unread_csv(error), rows, "", (change,), is_reported=True)
 
 
 def refused_objects(scene: Scene) -> Iterator[Diagnosis]:
@@ -101,7 +105,7 @@ def refused_objects(scene: Scene) -> Iterator[Diagnosis]:
         obj = value_of(cause.source)
         complaint = Complaint(cause.source, cause.keys, cause.problem)
         candidates = [*repairs(complaint), *_unlike_schema(complaint)]
-        yield Diagnosis(finding, _waiting_for(scene, obj), "", tuple(candidates), is_told=True)
+        yield Diagnosis(finding, _waiting_for(scene, obj), "", tuple(candidates), is_reported=True)
 
 
 def misspelt_kinds(scene: Scene) -> Iterator[Diagnosis]:
@@ -122,7 +126,7 @@ def misspelt_kinds(scene: Scene) -> Iterator[Diagnosis]:
             for meant in cause.meant
         )
         waiting = _waiting_for(scene, {**manifest.object, key: cause.meant[0]})
-        yield Diagnosis(finding, waiting, "", candidates, is_told=True)
+        yield Diagnosis(finding, waiting, "", candidates, is_reported=True)
 
 
 def _unlike_schema(complaint: Complaint) -> Iterator[RemedyCandidate]:
@@ -158,7 +162,7 @@ def unread_catalogs(scene: Scene) -> Iterator[Diagnosis]:
             continue
         edit = QuotedScalar(place.path, place.line, place.column)
         change = RemedyCandidate(f"Put the value at {place} in quotes", (edit,))
-        yield Diagnosis(finding, rows, "", (change,), is_told=True)
+        yield Diagnosis(finding, rows, "", (change,), is_reported=True)
 
 
 def idle_catalogs(scene: Scene) -> Iterator[Diagnosis]:
@@ -177,7 +181,7 @@ def idle_catalogs(scene: Scene) -> Iterator[Diagnosis]:
                 if f"namespace {each.name.namespace}:" in finding.message
             )  # fmt: skip
             candidate = RemedyCandidate(text, (RemovedDocument(catalog.source),))
-            yield Diagnosis(finding, blocked, "", (candidate,), is_told=True)
+            yield Diagnosis(finding, blocked, "", (candidate,), is_reported=True)
 
 
 def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
@@ -197,7 +201,7 @@ def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
         if first.source is not None:
             path = posixpath.join(posixpath.dirname(first.source.path), f"operatorgroup-{namespace}.yaml")
             candidates = tuple(_new_groups(namespace, path))
-        yield Diagnosis(finding, tuple(map(row_of, subscriptions)), "", candidates, is_told=True)
+        yield Diagnosis(finding, tuple(map(row_of, subscriptions)), "", candidates, is_reported=True)
 
 
 def _new_groups(namespace: str, path: str) -> Iterator[RemedyCandidate]:
@@ -248,7 +252,7 @@ def misspelt_names(scene: Scene) -> Iterator[Diagnosis]:
         key = ObjectKey(OLM_GROUP, "Subscription", *name)
         others = scene.cluster.subscriptions.within(name.namespace).values()
         rows = tuple(dict.fromkeys((row_of(subscription), *map(row_of, others))))
-        yield Diagnosis(finding, rows, "", tuple(candidates), (key,), row_of(subscription), is_told=True)
+        yield Diagnosis(finding, rows, "", tuple(candidates), (key,), row_of(subscription), is_reported=True)
 
 
 def _wrong_field(scene: Scene, subscription: Subscription) -> _Wrong | None:
@@ -302,7 +306,7 @@ def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
             if field in catalog
         ]
         row = NamespacedName(extension.namespace, extension.source.package)
-        yield Diagnosis(finding, (row,), "", tuple(candidates), is_told=True)
+        yield Diagnosis(finding, (row,), "", tuple(candidates), is_reported=True)
 
 
 FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (

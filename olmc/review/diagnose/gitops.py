@@ -169,8 +169,8 @@ def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[D
     state = scene.state
     if state is None or not removed:
         return
-    gone = {key.name for key in removed if key.kind == "Namespace"}
-    operators = {**_of_extensions(state.objects, removed), **_of_csvs(scene, state.objects, gone)}
+    deleted = {key.name for key in removed if key.kind == "Namespace"}
+    operators = {**_of_extensions(state.objects, removed), **_of_csvs(scene, state.objects, deleted)}
     # A CRD without the operator of its ClusterExtension is deleted, and its objects with it (R-V1-UN-1).
     crds = {key.name for key in removed if key.kind == CRD_KIND}
     crds |= {each.crd for each in _of_extensions(state.objects, removed).values() if not each.stays}
@@ -180,9 +180,9 @@ def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[D
         operator = operators.get((key.group, key.kind))
         if not finalizers or operator is None or operator.stays or key.kind in (CRD_KIND, CSV_KIND):
             continue
-        if not (key in removed or key.namespace in gone or operator.crd in crds):
+        if not (key in removed or key.namespace in deleted or operator.crd in crds):
             continue
-        what = f"namespace {key.namespace}" if key.namespace in gone else str(key)
+        what = f"namespace {key.namespace}" if key.namespace in deleted else str(key)
         finding = rules.REMOVAL_HANGS.finding(
             at(manifest.source, "metadata", "finalizers"), identity=str(key), finalizer=finalizers[0],
             csv=operator.text, what=what,
@@ -193,14 +193,14 @@ def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[D
 
 
 def _of_csvs(
-    scene: Scene, held: Mapping[ObjectKey, Manifest], gone: Collection[str]
+    scene: Scene, held: Mapping[ObjectKey, Manifest], deleted: Collection[str]
 ) -> dict[tuple[str, str], _Operator]:
     """By kind the operator whose CSV owns it, of several one that stays; `gone` are the removed namespaces."""
     found: dict[tuple[str, str], _Operator] = {}
     for key, manifest in held.items():
         if key.kind != CSV_KIND or is_copy(manifest.object):
             continue
-        stays = NamespacedName(key.namespace, key.name) in scene.cluster.csvs and key.namespace not in gone
+        stays = NamespacedName(key.namespace, key.name) in scene.cluster.csvs and key.namespace not in deleted
         row = NamespacedName(key.namespace, package_of(manifest.object))
         for crd in Csv(manifest.object).owned_crds:
             if stays or (crd.api.group, crd.kind) not in found:

@@ -71,7 +71,7 @@ def failed_plans(scene: Scene) -> Iterator[Diagnosis]:
         if finding is not None:
             candidates = (*_of_step(scene, plan), *_held(scene, plan.namespace, plan.csvs))
             rows = _rows_of(scene, plan.namespace, plan.csvs)
-            yield Diagnosis(finding, rows, "", candidates, is_told=True)
+            yield Diagnosis(finding, rows, "", candidates, is_reported=True)
 
 
 def _reported(scene: Scene, codes: frozenset[str] | set[str], place: Location | None, name: str) -> Diagnostic | None:
@@ -170,7 +170,7 @@ def failed_members(scene: Scene) -> Iterator[Diagnosis]:
         if finding is None:
             continue
         rows, candidates = (operator_of(member.csv, scene.cluster),), tuple(_of_member(scene, member))
-        yield Diagnosis(finding, rows, "", candidates, is_told=True)
+        yield Diagnosis(finding, rows, "", candidates, is_reported=True)
 
 
 def _of_member(scene: Scene, member: CsvState) -> Iterator[RemedyCandidate]:
@@ -349,7 +349,7 @@ def misnamed_csvs(scene: Scene) -> Iterator[Diagnosis]:
             if subscription.package == bundle.package:
                 rows.append(row_of(subscription))
                 candidates += _of_entries(csv, channel_entries(scene.cluster, subscription))
-        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", tuple(dict.fromkeys(candidates)), is_told=True)
+        yield Diagnosis(finding, tuple(dict.fromkeys(rows)), "", tuple(dict.fromkeys(candidates)), is_reported=True)
 
 
 def _of_entries(csv: Manifest, entries: Iterable[Entry]) -> Iterator[RemedyCandidate]:

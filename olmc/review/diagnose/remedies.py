@@ -241,9 +241,9 @@ def _continued(before: _Before, remedy: Remedy, after: Compilation) -> Iterator[
 
 def _takes_back(earlier: RemedyCandidate, later: RemedyCandidate) -> bool:
     """Whether a candidate takes out a document that an earlier one has just changed."""
-    gone = {(edit.source.path, edit.source.document) for edit in later.edits if isinstance(edit, RemovedDocument)}
+    removed = {(edit.source.path, edit.source.document) for edit in later.edits if isinstance(edit, RemovedDocument)}
     changed = (edit.source for edit in earlier.edits if not isinstance(edit, (NewDocument, QuotedScalar)))
-    return any((source.path, source.document) in gone for source in changed)
+    return any((source.path, source.document) in removed for source in changed)
 
 
 def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> tuple[Remedy, Compilation | None]:

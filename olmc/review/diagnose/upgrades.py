@@ -58,7 +58,7 @@ def stranded(scene: Scene) -> Iterator[Diagnosis]:
         entries = tuple(channel_entries(scene.cluster, subscription))
         in_graph = _stranded_in_graph(scene, subscription)
         if entries and (in_graph or not _goes_on(entries, csv)):
-            yield _stranded(scene, subscription, csv, entries, is_told=in_graph)
+            yield _stranded(scene, subscription, csv, entries, is_reported=in_graph)
 
 
 def _goes_on(entries: Sequence[Entry], csv: Csv) -> bool:
@@ -79,7 +79,7 @@ def _stranded_in_graph(scene: Scene, subscription: Subscription) -> bool:
 
 
 def _stranded(
-    scene: Scene, subscription: Subscription, csv: Csv, entries: Sequence[Entry], *, is_told: bool
+    scene: Scene, subscription: Subscription, csv: Csv, entries: Sequence[Entry], *, is_reported: bool
 ) -> Diagnosis:
     channel = next(entry.channel for entry in entries)
     source = scene.cluster.catalogs[subscription.catalog]
@@ -117,7 +117,7 @@ def _stranded(
         if not others else ""
     )  # fmt: skip
     key = ObjectKey(OLM_GROUP, "Subscription", *name)
-    return Diagnosis(finding, (row_of(subscription),), command, candidates, (key,), is_told=is_told)
+    return Diagnosis(finding, (row_of(subscription),), command, candidates, (key,), is_reported=is_reported)
 
 
 def _edit(subscription: Subscription, keys: tuple[str, ...], value: str | None) -> FieldEdit:
@@ -223,7 +223,9 @@ def held_back(scene: Scene) -> Iterator[Diagnosis]:
         subscription = scene.cluster.subscriptions.get(name)
         if subscription is not None:
             key = ObjectKey(OLM_GROUP, "Subscription", *name)
-            yield Diagnosis(held_finding(name.namespace, held), (row_of(subscription),), objects=(key,), is_told=True)
+            yield Diagnosis(
+                held_finding(name.namespace, held), (row_of(subscription),), objects=(key,), is_reported=True
+            )
 
 
 def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
@@ -295,7 +297,7 @@ def orphans(scene: Scene) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 finding, (row_of(subscription),), _deletion(csv), candidates,
                 (ObjectKey(OLM_GROUP, "Subscription", *name), ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name)),
-                culprit=row_of(subscription), is_told=True,
+                culprit=row_of(subscription), is_reported=True,
             )  # fmt: skip
 
 
@@ -354,7 +356,7 @@ def _both_new(scene: Scene, one: Subscription, other: Subscription, api: GVK, ne
     keys = tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in (one, other))
     candidates = tuple(candidate for each in (other, one) for candidate in _removed(each))
     rows = tuple(map(row_of, here))
-    return Diagnosis(finding, rows, "", candidates, objects=keys, is_told=True, is_shown=True)
+    return Diagnosis(finding, rows, "", candidates, objects=keys, is_reported=True, is_shown=True)
 
 
 def _removed(subscription: Subscription) -> Iterator[RemedyCandidate]:
@@ -384,7 +386,7 @@ def twice_subscribed(scene: Scene) -> Iterator[Diagnosis]:
         names = ", ".join(str(each.name) for each in several[1:])
         text = f"Remove Subscription {names}; {kept.name} stays, with channel {kept.channel or 'of the default'}"
         candidates = (RemedyCandidate(text, edits),) if len(edits) == len(several) - 1 else ()
-        yield Diagnosis(finding, (row,), "", candidates, is_told=True, is_shown=True)
+        yield Diagnosis(finding, (row,), "", candidates, is_reported=True, is_shown=True)
 
 
 def _api(value: object) -> GVK:
@@ -409,7 +411,7 @@ def _second_provider(scene: Scene, subscription: Subscription, csv: Csv, api: GV
         tuple(_removed(subscription)),
         culprit=row_of(subscription),
         objects=tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in here),
-        is_told=True,
+        is_reported=True,
     )
 
 
@@ -448,7 +450,7 @@ def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
         if found is not None:
             objects = (ObjectKey(OLM_GROUP, "Subscription", *name),)
             row = row_of(subscription)
-            yield Diagnosis(found[0], (row,), "", found[1], objects, row, is_told=True)
+            yield Diagnosis(found[0], (row,), "", found[1], objects, row, is_reported=True)
 
 
 def _unseen_catalog(

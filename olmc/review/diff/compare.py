@@ -200,8 +200,10 @@ def moved_operators(
 
 def without_moved(operators: Mapping[NamespacedName, DiffOperator], moved: Moved) -> dict[NamespacedName, DiffOperator]:
     """The operators without those that move."""
-    gone = moved.packages
-    return {name: each for name, each in operators.items() if NamespacedName(each.namespace, each.package) not in gone}
+    removed = moved.packages
+    return {
+        name: each for name, each in operators.items() if NamespacedName(each.namespace, each.package) not in removed
+    }
 
 
 def part_of_move(pair: Pair, moved: Moved) -> str:
@@ -270,7 +272,7 @@ _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/servic
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 _USERS = "user.openshift.io"
-_NOBODY = ObjectKey("", "", "", "")
+_NO_OBJECT = ObjectKey("", "", "", "")
 
 
 class Difference(NamedTuple):
@@ -703,7 +705,7 @@ def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     members = tuple(sorted(set(now) - set(was)))
     if members:
         group = subject_of_group(pair.identity.name)
-        yield kinds.members_added(pair.identity, members, owners.rights().gained(_NOBODY, group))
+        yield kinds.members_added(pair.identity, members, owners.rights().gained(_NO_OBJECT, group))
 
 
 def _added(known: ObjectKey, new: KubernetesObject, owners: _Owners) -> DiffChange:

@@ -718,8 +718,8 @@ def arguments_changed(container: str, field: str, added: tuple[str, ...], remove
     start: Message = (shown(container), f": {field}")
     if not added and not removed:
         return CHANGE, (*start, " in another order")
-    gone, come = contrasted_lists(removed, added)
-    less: Message = (" without ", *joined(gone), "," if added else "") if removed else ()
+    dropped, come = contrasted_lists(removed, added)
+    less: Message = (" without ", *joined(dropped), "," if added else "") if removed else ()
     return CHANGE, (*start, *less, *((" with ", *joined(come)) if added else ()))
 
 

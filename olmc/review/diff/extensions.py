@@ -188,7 +188,7 @@ def _asked(asks: str) -> Message:
 
 
 _GETS_ON = ("", "Succeeded", "RollingOut", "Absent")
-_TOLD = ("version", "channels", "selector")
+_REPORTED_FIELDS = ("version", "channels", "selector")
 
 
 # As the controller says it of an image that is not there (R-V1-CND-5).
@@ -268,7 +268,7 @@ def extension_changes(
             yield extension_removed(pair.identity, old.package, old.content, tuple(sorted(crds)), is_idle)
         return
     if old is None:
-        fields = _TOLD if moved_from is None else _TOLD[:2]
+        fields = _REPORTED_FIELDS if moved_from is None else _REPORTED_FIELDS[:2]
         asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in fields)
         now = new.package, new.content, asks
         if moved_from is None:
@@ -556,18 +556,18 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     The surest sign comes first: the repository, then the last part of its name; what is left follows in order.
     """
-    gone, come = [image for image in old if image not in new], [image for image in new if image not in old]
+    deleted, come = [image for image in old if image not in new], [image for image in new if image not in old]
     for sign in (image_name, lambda image: image_name(image).rpartition("/")[2], lambda _: ""):
         waiting: dict[str, list[str]] = {}
-        for image in gone:
+        for image in deleted:
             waiting.setdefault(sign(image), []).append(image)
         for image in list(come):
             rivals = waiting.get(sign(image))
             if rivals:
                 yield rivals[0], image
-                gone.remove(rivals.pop(0))
+                deleted.remove(rivals.pop(0))
                 come.remove(image)
-    yield from ((image, "") for image in gone)
+    yield from ((image, "") for image in deleted)
     yield from (("", image) for image in come)
 
 
@@ -580,9 +580,9 @@ def _properties(known: ObjectKey, old: CatalogBundle, new: CatalogBundle) -> Ite
         yield kinds.bundle_content_changed(known, new.package, new.name, edited)
     counts = [Counter((prop.type, _as_text(prop)) for prop in b.properties if prop.type != BUNDLE_OBJECT)
               for b in (old, new)]  # fmt: skip
-    gone, come = ((counts[side] - counts[1 - side]).elements() for side in (0, 1))
+    deleted, come = ((counts[side] - counts[1 - side]).elements() for side in (0, 1))
     left: dict[str, list[str]] = {}
-    for kind, value in sorted(gone):
+    for kind, value in sorted(deleted):
         left.setdefault(kind, []).append(value)
     for kind, value in sorted(come):
         past = left[kind].pop(0) if left.get(kind) else ""

@@ -97,14 +97,14 @@ def with_new_names(identity: ObjectKey, old: KubernetesObject, new: KubernetesOb
 
 def _successors(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     olds, news = ({text(c.get("name")): c for c in containers} for containers in (old, new))
-    gone, come = [name for name in olds if name not in news], [name for name in news if name not in olds]
-    if len(gone) == len(come) == len(olds) == 1:
-        yield gone[0], come[0]
+    removed, come = [name for name in olds if name not in news], [name for name in news if name not in olds]
+    if len(removed) == len(come) == len(olds) == 1:
+        yield removed[0], come[0]
         return
     by_image: dict[str, list[str]] = {}
     for name in come:
         by_image.setdefault(image_name(text(news[name].get("image"))), []).append(name)
-    for name in gone:
+    for name in removed:
         image = image_name(text(olds[name].get("image")))
         alike = by_image.get(image, [])
         if image and len(alike) == 1:

@@ -97,16 +97,16 @@ def _renamed(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]
 
     `default` is an account of every namespace, so it replaces no other.
     """
-    gone = [name for name in old if name not in new and name != DEFAULT_ACCOUNT]
+    removed = [name for name in old if name not in new and name != DEFAULT_ACCOUNT]
     come = [name for name in new if name not in old and name != DEFAULT_ACCOUNT]
-    for name in list(gone):
+    for name in list(removed):
         alike = [other for other in come if new[other] == old[name]]
         if len(alike) == 1:
-            gone.remove(name)
+            removed.remove(name)
             come.remove(alike[0])
             yield name, alike[0]
-    if len(gone) == len(come) == 1:
-        yield gone[0], come[0]
+    if len(removed) == len(come) == 1:
+        yield removed[0], come[0]
 
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
@@ -251,8 +251,8 @@ def without_common(
         it.identity for it in was.bindings.values()
         if any(_known(s) in renamed or _holder(s, it) in moving for s in it.subjects)
     }  # fmt: skip
-    gone = bindings | (roles - {it.role for it in present if it.identity not in bindings})
-    return [obj for key, obj in olds if key not in gone], [obj for key, obj in news if key not in gone]
+    removed = bindings | (roles - {it.role for it in present if it.identity not in bindings})
+    return [obj for key, obj in olds if key not in removed], [obj for key, obj in news if key not in removed]
 
 
 def _rights(

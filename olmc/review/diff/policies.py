@@ -58,7 +58,7 @@ _TAKES = "it removes what others write into the object"
 _GIVING = WORKLOADS | {
     "Pod", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "SecurityContextConstraints",
 }  # fmt: skip
-_GONE = "mustnothave"
+_MUST_NOT_HAVE = "mustnothave"
 _OF_OPERATOR = (("Subscription", "subscription", "v1alpha1"), ("OperatorGroup", "operatorGroup", "v1"))
 
 
@@ -78,7 +78,7 @@ class AskedObject(NamedTuple):
 
     @property
     def is_put(self) -> bool:
-        return self.acts and self.compliance != _GONE
+        return self.acts and self.compliance != _MUST_NOT_HAVE
 
 
 class PolicyPart(NamedTuple):
@@ -117,8 +117,8 @@ def deleted_by_policies(pairs: Iterable[Pair], old: Iterable[KubernetesObject]) 
     found: set[ObjectKey] = set()
     for pair in changing:
         was, now = (_all_asked(_parts(obj or {}, had)) for obj in (pair.old, pair.new))
-        gone = (key for key, each in now.items() if each.acts and each.compliance == _GONE)
-        found.update(known for key in gone if key in was and was[key].is_put for known in was[key].seen)
+        removed = (key for key, each in now.items() if each.acts and each.compliance == _MUST_NOT_HAVE)
+        found.update(known for key in removed if key in was and was[key].is_put for known in was[key].seen)
     return frozenset(found)
 
 
@@ -163,7 +163,7 @@ def _objects(path: Path, policy: ActingPolicy, there: Collection[ObjectKey]) -> 
             continue
         compliance = as_text(entry.get("complianceType")).lower()
         place: Path = (*(path or ("spec",)), OBJECTS, ListItem(str(object_key(definition))))
-        acts = policy.is_enforced and not (only_checks(definition) and compliance != _GONE)
+        acts = policy.is_enforced and not (only_checks(definition) and compliance != _MUST_NOT_HAVE)
         wanted = ObjectTemplate(compliance, definition, _NOWHERE)
         is_known = acts and next(templates_in(definition), None) is None
         keys = [object_key(each.object) for each in objects_of(wanted, policy.manifest, Report())] if is_known else []
@@ -262,7 +262,7 @@ def _parts_compared(pair: Pair, was: Sequence[PolicyPart], now: Sequence[PolicyP
 
 def _settings_compared(known: ObjectKey, before: PolicyPart, after: PolicyPart) -> Iterator[DiffChange]:
     is_followed = all(part.asked and all(each.seen for each in part.asked) for part in (before, after))
-    is_removal = as_text(spec_of(after.definition).get("complianceType")).lower() == _GONE
+    is_removal = as_text(spec_of(after.definition).get("complianceType")).lower() == _MUST_NOT_HAVE
     kept = (*_ASKING, *_SETTLING) if is_followed else _ASKING
     specs = [{k: v for k, v in spec_of(part.definition).items() if k not in kept} for part in (before, after)]
     entries = [{k: v for k, v in part.entry.items() if k != DEFINITION} for part in (before, after)]
@@ -319,8 +319,8 @@ def _asked_compared(
         old, new = was.get(key), now.get(key)
         if new is None:
             if old is not None:
-                is_gone = bool(old.seen) and not any(each in there for each in old.seen)
-                yield _graded(known, Delta(old.path, old.compliance, ABSENT), () if is_gone else (UNCHECKED,))
+                is_removed = bool(old.seen) and not any(each in there for each in old.seen)
+                yield _graded(known, Delta(old.path, old.compliance, ABSENT), () if is_removed else (UNCHECKED,))
             continue
         if new.is_put and not new.seen:
             before += [old.definition] if old is not None and old.is_put else []
@@ -335,9 +335,9 @@ def _one_asked(pair: Pair, old: AskedObject | None, new: AskedObject) -> Iterato
     known = pair.identity
     if old is None or old.compliance != new.compliance:
         why: tuple[str, ...] = ()
-        if new.compliance == _GONE:
+        if new.compliance == _MUST_NOT_HAVE:
             why = (_DELETES,) if new.acts else () if old is None else (ANY_CHANGE,)
-        elif old is not None and old.compliance != _GONE:
+        elif old is not None and old.compliance != _MUST_NOT_HAVE:
             why = (_TAKES if new.acts and new.compliance == "mustonlyhave" else UNCHECKED,)
         if why or not (old is None and (new.seen or pair.old is None)):
             yield _graded(known, Delta(new.path, ABSENT if old is None else old.compliance, new.compliance), why)

@@ -137,10 +137,10 @@ def compile_assuming(
     needed = _needed(compilation) if given else frozenset()
     kinds = [api for api in assumed if api not in given or api in needed]
     minimum = _unreached(compilation, version) if premises.kube_version else ""
-    gone = {api: removal for api in kinds if (removal := removal_of(api, version)) is not None}
-    last = min((removal.minor - 1 for removal in gone.values()), default=0)
-    outside = tuple(sorted(api for api in kinds if api not in gone))
-    return compilation, Assumed(outside, tuple(sorted(gone)), minimum, version, last)
+    deleted = {api: removal for api in kinds if (removal := removal_of(api, version)) is not None}
+    last = min((removal.minor - 1 for removal in deleted.values()), default=0)
+    outside = tuple(sorted(api for api in kinds if api not in deleted))
+    return compilation, Assumed(outside, tuple(sorted(deleted)), minimum, version, last)
 
 
 def _needed(compilation: SettledCompilation) -> frozenset[GVK]:

@@ -230,7 +230,7 @@ _EMBEDDED = (
     *("k8s.io/api/networking/v1." + name for name in ("NetworkPolicyPeer", "NetworkPolicySpec")),
 )  # fmt: skip
 """The structs that operators embed in their own, and whose fields tell them apart from these."""
-_GONE = frozenset(("clusterName",))
+_REMOVED_FIELDS = frozenset(("clusterName",))
 """Fields of older releases of Kubernetes."""
 _FEW_FIELDS = 3
 _OF_LABELS = regex(r"(?i)[^.]*(?:labels|annotations|selector)\{\}")
@@ -256,7 +256,7 @@ def _go_type(schema: Schema, path: str) -> str:
         within = _go_type(values, f"{path}{{}}") if values else ""
         return f"map[string]{within}" if within else ""
     candidates: set[str] | None = None
-    for name in properties.keys() - _GONE:
+    for name in properties.keys() - _REMOVED_FIELDS:
         having = _structs_with().get(name, frozenset())
         candidates = set(having) if candidates is None else candidates & having
         if not candidates:
@@ -286,7 +286,7 @@ def _fits(schema: Schema, struct: str) -> bool:
         least = 1  # generators keep labels and annotations of it
     if len(properties) < least or not set(texts(schema.get("required"))) <= _required(struct):
         return False
-    return all(_has_type(mapping(properties[name]), members[name].type) for name in properties.keys() - _GONE)
+    return all(_has_type(mapping(properties[name]), members[name].type) for name in properties.keys() - _REMOVED_FIELDS)
 
 
 @cache

@@ -554,7 +554,7 @@ def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     is_known = old.refused is not None and new.refused is not None
     stopped = tuple(tuple(_stopped(side)) for side in (old, new))
     before, after = (
-        _piles((*side.left_out, *(_refused_besides(side) if is_known else ()), *(found if all(stopped) else ())))
+        _piles((*side.left_out, *(_refused_only(side) if is_known else ()), *(found if all(stopped) else ())))
         for side, found in zip((old, new), stopped, strict=True)
     )
     for place, reason in sorted(before.keys() | after.keys()):
@@ -562,7 +562,7 @@ def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
         yield from _pile_changes(_file(place), reason, was, now)
 
 
-def _refused_besides(side: Side) -> Iterator[LeftOut]:
+def _refused_only(side: Side) -> Iterator[LeftOut]:
     """List the refused objects of a side without those that it leaves out anyway, which have their groups there."""
     named = {(obj.identity.kind, obj.identity.name) for left in side.left_out for obj in left.objects}
     for left in side.refused or ():

@@ -477,11 +477,11 @@ def conversion_changes(known: ObjectKey, old: KubernetesObject, new: KubernetesO
     everywhere = [{crd for crds in each.values() for crd in crds} for each in (before, after)]
     for name in dict.fromkeys((*before, *after)):
         come = tuple(crd for crd in after.get(name, ()) if crd not in everywhere[0])
-        gone = tuple(crd for crd in before.get(name, ()) if crd not in everywhere[1])
+        removed = tuple(crd for crd in before.get(name, ()) if crd not in everywhere[1])
         if come:
             yield kinds.conversion_served(known, name, come)
-        if gone:
-            yield kinds.conversion_ended(known, name, gone)
+        if removed:
+            yield kinds.conversion_ended(known, name, removed)
 
 
 def _converting(csv: KubernetesObject) -> dict[str, tuple[str, ...]]:

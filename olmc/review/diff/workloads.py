@@ -291,8 +291,8 @@ def _items(delta: Delta) -> Iterator[Delta]:
     """The items of a list that comes or goes as a whole, or else the difference as it is."""
     field = delta.path[-1] if delta.path else ""
     value, is_new = (delta.new, True) if delta.old is ABSENT else (delta.old, False)
-    gone_or_new = ABSENT in (delta.old, delta.new)
-    if delta.path[: len(_POD)] != _POD or not gone_or_new or not isinstance(value, list) or field not in _LISTS:
+    is_added_or_removed = ABSENT in (delta.old, delta.new)
+    if delta.path[: len(_POD)] != _POD or not is_added_or_removed or not isinstance(value, list) or field not in _LISTS:
         yield delta
         return
     for item in mappings(value):
@@ -525,8 +525,8 @@ def _with_new_names(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
 
     One that is the only one of its repository whose name goes has the name of the only one that comes.
     """
-    gone, come = _once(old, new), _once(new, old)
-    names = {gone[repository]: come[repository] for repository in gone.keys() & come.keys()}
+    deleted, come = _once(old, new), _once(new, old)
+    names = {deleted[repository]: come[repository] for repository in deleted.keys() & come.keys()}
     return {names.get(place, place): image for place, image in old.items()}
 
 

@@ -138,15 +138,15 @@ def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[Explanation
     }
 
 
-def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
+def unlisted_failures(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
     """What no row tells: all failures where no operator fails, else those that are about something else; and operators
     that are named without being compiled."""
-    is_told = any(each.fails for each in found)
+    is_shown = any(each.fails for each in found)
     failures = (
         each for each in diagnostics
         if each.is_open or RuleTag.OPERATORS_UNSEEN in each.tags
     )  # fmt: skip
-    return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
+    return tuple(each for each in failures if not (is_shown and RuleTag.IN_STATUS in each.tags))
 
 
 def _subscribed(

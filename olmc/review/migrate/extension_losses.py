@@ -364,12 +364,12 @@ def _leftovers(before: Compilation, after: Compilation, move: ExtensionMove, gro
     """What is left of an operator once its Subscription, its CSV and its group are deleted."""
     assert before.settled is not None
     objects = {r.identity: Manifest(r.object, Source("", "")) for r in before.objects}
-    gone = [
+    removed = [
         ObjectKey(OLM_GROUP, "Subscription", *move.subscription.name),
         ObjectKey(OLM_GROUP, CSV_KIND, *move.member),
         *(key for key in groups if key.namespace == move.namespace),
     ]
-    remaining = delete(objects, gone, before.settled.cluster.profile)
+    remaining = delete(objects, removed, before.settled.cluster.profile)
     crds = {api.name for api in move.installed.csv.owned_crds}
     owned = [
         key
@@ -445,10 +445,10 @@ def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGat
 
 def _end(before: Compilation, after: Compilation) -> Iterator[str]:
     there = {rendered.identity for rendered in after.objects}
-    gone = [r.identity for r in before.objects if r.identity.kind == "CatalogSource" and r.identity not in there]
-    if gone:
+    removed = [r.identity for r in before.objects if r.identity.kind == "CatalogSource" and r.identity not in there]
+    if removed:
         yield "# --- Catalogs that no Subscription names any more ---"
-        yield from map(_delete, gone)
+        yield from map(_delete, removed)
     yield "# Now let the repository be synced again."
 
 

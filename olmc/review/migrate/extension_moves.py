@@ -288,8 +288,8 @@ def _config(
     lost = [key for key in given if key not in kept]
     if not lost:
         return inline, []
-    gone = ", ".join(f"spec.config.{key}" for key in lost)
-    why = f"{gone} {'has' if len(lost) == 1 else 'have'} no place in a ClusterExtension"
+    removed = ", ".join(f"spec.config.{key}" for key in lost)
+    why = f"{removed} {'has' if len(lost) == 1 else 'have'} no place in a ClusterExtension"
     hint = "Open the gate DeploymentConfig (--olm-version v1-experimental), or have the operator do without."
     if gates.deployment_config:
         hint = "Remove it: the configuration counts for all Deployments of the bundle."

@@ -172,8 +172,8 @@ def config_change(
             findings.append(rules.BY_HAND.finding(None, text=what, hint=hint))
     documents = read(CONFIG_FILE, text, Report())
     config = spec_of(mapping(documents[0].value)) if documents else {}
-    gone = _plans(moves, cluster)
-    approved = [entry for entry in texts(config.get("approve")) if entry not in gone]
+    removed = _plans(moves, cluster)
+    approved = [entry for entry in texts(config.get("approve")) if entry not in removed]
     settings: dict[str, Any] = {"olmVersion": asked} if asked not in ("", config.get("olmVersion")) else {}
     settings |= {"approve": approved} if approved != texts(config.get("approve")) else {}
     if not settings:
@@ -197,8 +197,8 @@ def leavings(sides: BothGenerations, moves: Iterable[ExtensionMove]) -> Iterator
     """What of each operator that moves means nothing any more; a binding counts for the first whose role it names."""
     moves = tuple(moves)
     after = {rendered.identity for rendered in sides.after}
-    gone = [r for r in sides.before if r.identity.kind in _ROLES and r.identity.group == RBAC]
-    roles = {rendered.identity: rendered.object for rendered in gone if rendered.identity not in after}
+    removed = [r for r in sides.before if r.identity.kind in _ROLES and r.identity.group == RBAC]
+    roles = {rendered.identity: rendered.object for rendered in removed if rendered.identity not in after}
     for rendered in sides.after:
         role = roles.get(_role_of(rendered)) if rendered.identity.kind in _BINDINGS else None
         for move in [move for move in moves if role is not None and _is_of(role, move)][:1]:

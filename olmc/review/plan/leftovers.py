@@ -156,16 +156,16 @@ def _deleted(
     actions = list(actions)
     if not actions:
         return
-    index, gone = deletion_index(objects), dict[ObjectKey, None]()
+    index, dropped = deletion_index(objects), dict[ObjectKey, None]()
     whole = cascade(index, [key for _, key in actions], {}, profile)
     held, foreign = held_by_finalizers(index, whole, profile), held_by_others(index, whole)
     for action, key in actions:
-        if key in gone or key not in objects:
+        if key in dropped or key not in objects:
             continue
-        lost = cascade(index, [key], gone, profile)
+        lost = cascade(index, [key], dropped, profile)
         stay = tuple((each, foreign.get(each, ())) for each in sorted(lost.keys() & held))
         yield AppliedChange(action, key, along=tuple(sorted(lost.keys() - {key} - held)), held=stay)
-        gone |= lost
+        dropped |= lost
 
 
 def _written(
@@ -265,7 +265,7 @@ class TaskContext(NamedTuple):
 
 def tasks_of(context: TaskContext) -> Iterator[Task]:
     """What is to be set right first, then what is to be approved, then what each operator needs."""
-    yield from _to_mend(context)
+    yield from _failures_to_fix(context)
     yield from _to_cure(context)
     yield from _to_approve(context)
     for operator in context.operators:
@@ -277,7 +277,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
         elif operator.outcome == FAILED_BEFORE:
             yield from _stuck(operator, context.cluster)
         elif operator.outcome == "removed" and operator.subscription:
-            yield _not_made_anew(operator)
+            yield _not_recreated(operator)
         elif operator.outcome == "failing" and operator.phase == "Succeeded" and operator.why:
             yield from _unresolved(operator, context)
     yield from _held_back(context.cluster)
@@ -286,7 +286,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
     yield from _held_by_finalizers(context)
 
 
-def _to_mend(context: TaskContext) -> Iterator[Task]:
+def _failures_to_fix(context: TaskContext) -> Iterator[Task]:
     """What to set right first: what fails, each with its way out."""
     stuck = [install for install in context.installs if install.phase == "Failed"]
     for install in stuck:
@@ -420,15 +420,15 @@ def _not_adopted(operator: OperatorOutcome) -> Task:
 def _unknown_left_running(context: TaskContext) -> Iterator[Task]:
     """What to do about the operators of Subscriptions that go, where olmc does not know what they have installed
     (observed-36)."""
-    gone = {change.key for change in context.applied if change.action in ("delete", "prune")}
+    dropped = {change.key for change in context.applied if change.action in ("delete", "prune")}
     asked = {(s.name.namespace, s.package) for s in context.cluster.subscriptions.values()}
-    for key in sorted(key for key in gone if (key.group, key.kind) == (OLM_GROUP, "Subscription")):
+    for key in sorted(key for key in dropped if (key.group, key.kind) == (OLM_GROUP, "Subscription")):
         subscription = context.state.objects[key].object
         spec = spec_of(subscription)
         package = text(spec.get("name"))
         catalog = context.cluster.catalogs.get(CatalogKey(text(spec.get("sourceNamespace")), text(spec.get("source"))))
         is_known = status_of(subscription).get("installedCSV") or (catalog is not None and catalog.catalog is not None)
-        if is_known or (key.namespace, package) in asked or ObjectKey("", "Namespace", "", key.namespace) in gone:
+        if is_known or (key.namespace, package) in asked or ObjectKey("", "Namespace", "", key.namespace) in dropped:
             continue
         label = component_label_key(package, key.namespace)
         yield Task(
@@ -467,7 +467,7 @@ def _stuck(operator: OperatorOutcome, cluster: Cluster) -> Iterator[Task]:
     )
 
 
-def _not_made_anew(operator: OperatorOutcome) -> Task:
+def _not_recreated(operator: OperatorOutcome) -> Task:
     """The CSV was deleted, its Subscription was not (observed-40, observed-41)."""
     return Task(
         f"To have {operator.before} again, delete the Subscription as well and apply it again; to be rid of it for "
@@ -523,8 +523,8 @@ def _held_back(cluster: Cluster) -> Iterator[Task]:
 
 def _crds_deleted(context: TaskContext) -> Iterator[Task]:
     """The CRDs that somebody deletes although an installed CSV owns them (observed-63)."""
-    gone = [change.key for change in context.applied if change.action in ("delete", "prune")]
-    for crd in (key.name for key in gone if key.kind == CRD_KIND):
+    dropped = [change.key for change in context.applied if change.action in ("delete", "prune")]
+    for crd in (key.name for key in dropped if key.kind == CRD_KIND):
         owners = [str(name) for name, csv in context.cluster.csvs.items() if crd in {o.name for o in csv.owned_crds}]
         if owners and crd_key(crd) not in context.cluster.objects:
             yield Task(

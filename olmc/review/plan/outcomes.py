@@ -259,16 +259,18 @@ def extension_outcomes(state: ClusterState, results: Sequence[ExtensionOutcome])
 
 def paired_outcomes(of_v0: Sequence[OperatorOutcome], of_v1: Iterable[OperatorOutcome]) -> tuple[OperatorOutcome, ...]:
     """The outcomes of both generations, with one for each operator that moves from OLM v0 to OLM v1 (R-V1-MIG-2)."""
-    gone = {(each.namespace, each.package): each for each in of_v0 if each.outcome == "removed" and not each.after}
+    deleted = {(each.namespace, each.package): each for each in of_v0 if each.outcome == "removed" and not each.after}
     rows = []
     for row in of_v1:
-        was = gone.pop((row.namespace, row.package), None) if not row.before and row.outcome != "removed" else None
+        was = deleted.pop((row.namespace, row.package), None) if not row.before and row.outcome != "removed" else None
         if was is not None:
             word = MOVED if row.outcome == "installed" else row.outcome
             why = row.why or f"from OLM v0 to ClusterExtension {row.extension}"
             row = row._replace(before=was.before, before_version=was.before_version, outcome=word, why=why)
         rows.append(row)
-    kept = (each for each in of_v0 if each.outcome != "removed" or each.after or (each.namespace, each.package) in gone)
+    kept = (
+        each for each in of_v0 if each.outcome != "removed" or each.after or (each.namespace, each.package) in deleted
+    )
     return (*kept, *rows)
 
 

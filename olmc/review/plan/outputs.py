@@ -118,8 +118,8 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
         idle[1] += ", and no ClusterExtension gets another bundle"
     for number, (name, nothing, section) in enumerate(zip(HEADINGS, idle, sections, strict=True), 1):
         # Where nothing happens at all, one line says it, and what is stuck for good.
-        is_told = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
-        body = list(section) if is_told or verbose else []
+        is_shown = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
+        body = list(section) if is_shown or verbose else []
         if body or not plan.is_empty:
             most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
             lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body or [f"  {nothing}"], most)]

@@ -161,9 +161,9 @@ def findings_of(facts: OperatorFacts, move: PlatformMove) -> Iterator[MoveFindin
     if problem:
         yield MoveFinding("broken", problem, "R-REQ-2")
     for api, user in facts.apis:
-        gone = loss(api, move)
-        if gone:
-            yield MoveFinding("broken", f"{user}: {gone}", "R-OCP-7")
+        removed = loss(api, move)
+        if removed:
+            yield MoveFinding("broken", f"{user}: {removed}", "R-OCP-7")
     yield from _deaf_webhooks(facts, move)
 
 
@@ -179,9 +179,9 @@ def _deaf_webhooks(facts: OperatorFacts, move: PlatformMove) -> Iterator[MoveFin
     """Report the webhooks that the API server does not call any more, as it serves none of their versions of a
     resource."""
     minors = range(minor_of(move.old.kube_version) + 1, minor_of(move.new.kube_version) + 1)
-    gone = {(api.group, api.version, plural_of(api.kind)): api for minor in minors for api in removed_in(minor)}
+    removed = {(api.group, api.version, plural_of(api.kind)): api for minor in minors for api in removed_in(minor)}
     for name, group, versions, resource in facts.webhooks:
-        lost = [gone.get((group, version, resource)) for version in versions]
+        lost = [removed.get((group, version, resource)) for version in versions]
         if lost and lost[0] is not None and None not in lost:
             yield MoveFinding("broken", f"its webhook {name} is not called any more: {loss(lost[0], move)}", "R-OCP-7")
 

@@ -493,7 +493,7 @@ PLATFORM_FORMAT = 1
 
 _COLUMNS = ("NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "MOVE", "WHY")
 _OLM_SAYS = f"What OLM says (ClusterOperator operator-lifecycle-manager, Upgradeable=False, {BLOCKED_REASON})"
-_NOBODY_SAYS = "Problems without a warning of OLM"
+_WITHOUT_WARNING = "Problems without a warning of OLM"
 _TO_DO = "What to do, in this order"
 
 
@@ -526,7 +526,7 @@ def _count(plan: PlatformPlan, verdict: str) -> int:
 
 
 def _sections(plan: PlatformPlan, verbose: bool) -> Iterator[tuple[str, list[str]]]:
-    sections = ((_OLM_SAYS, _messages(plan)), (_NOBODY_SAYS, _unsaid(plan, verbose)), (_TO_DO, _tasks(plan)))
+    sections = ((_OLM_SAYS, _messages(plan)), (_WITHOUT_WARNING, _unsaid(plan, verbose)), (_TO_DO, _tasks(plan)))
     for heading, body in sections:
         listed = list(body)
         if listed:
@@ -581,7 +581,7 @@ def as_markdown(plan: PlatformPlan, limit: int = LIMIT) -> str:
         border = fence("".join(line.text for line in lines))
         group = Group(lines, f"{border}text\n", f"{border}\n", "… and {} more lines\n")
         sections.append(Section(f"\n**{_OLM_SAYS}**\n\n", (group,), "… left out, as it is too long\n"))
-    for heading, body in (_NOBODY_SAYS, [*_unsaid(plan, verbose=False)]), (_TO_DO, [*_task_items(plan)]):
+    for heading, body in (_WITHOUT_WARNING, [*_unsaid(plan, verbose=False)]), (_TO_DO, [*_task_items(plan)]):
         if body:
             listed = tuple(PageItem(f"- {code(line)}\n") for line in body)
             sections.append(Section(f"\n**{heading}**\n\n", (Group(listed),), "- … and {} more\n", weight=2))

@@ -167,8 +167,8 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
     gained = _missing(own_new, own_old)
     staying = _staying(own_old, own_new)
     come = {key for keys in gained.values() for key in keys}
-    gone = {key for keys in lost.values() for key in keys}
-    added = _beside(now, before.repository, gone)
+    deleted = {key for keys in lost.values() for key in keys}
+    added = _beside(now, before.repository, deleted)
     removed = _beside(before, now.repository, come)
     # Where tools of the repository apply entries, one without a tool was in no cluster.
     left = lost if not any(entry.appliers for entry in before.repository.entries) else {
@@ -195,7 +195,7 @@ def pair_clusters(before: BuiltRepository, now: BuiltRepository) -> tuple[list[_
         was = {key: _as_before(key, m, lost) for key, m in gained.get(name, {}).items() if key in known}
         begun = one if one is not None or not was else other._replace(contents=(), others=())
         # What other entries have is in their plans, unless it comes or goes for good.
-        kept = staying | (gone & (come | added)) | (come & removed)
+        kept = staying | (deleted & (come | added)) | (come & removed)
         parts = [part for part in (one, other) if part is not None]
         others = {key: m for part in parts for m in part.others if (key := object_key(m.object)) in kept}
         if begun is not None:

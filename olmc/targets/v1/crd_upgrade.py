@@ -99,9 +99,9 @@ def _whole_errors(old: Schema, new: Schema, before: Mapping[str, Schema], after:
         for version in mappings(spec_of(old).get("versions"))
         if version.get("storage") is True
     ]
-    gone = [name for name in stored if name not in after]
-    if gone:
-        yield f"storedVersionRemoval: stored versions removed : [{' '.join(gone)}]"
+    deleted = [name for name in stored if name not in after]
+    if deleted:
+        yield f"storedVersionRemoval: stored versions removed : [{' '.join(deleted)}]"
     for name, schema in before.items():
         if name in after:
             for path in flatten(schema).keys() - flatten(after[name]).keys():

@@ -333,8 +333,8 @@ def _walked(
 def _applied(result: ExtensionResult, setting: ExtensionSetting) -> ExtensionSetting:
     """The setting after a hop: the cluster with what the ClusterExtension has then."""
     name = result.extension.name
-    gone = {rendered.identity for rendered in setting.held.get(name, ())}
-    others = {key: found for key, found in setting.cluster.objects.items() if key not in gone}
+    removed = {rendered.identity for rendered in setting.held.get(name, ())}
+    others = {key: found for key, found in setting.cluster.objects.items() if key not in removed}
     objects = by_kind({**others, **{rendered.identity: rendered for rendered in result.objects}})
     return setting._replace(
         cluster=setting.cluster._replace(objects=objects), held={**setting.held, name: result.objects}

@@ -318,7 +318,7 @@ def _stored(crd: KubernetesObject) -> list[str]:
 
 SYNTHETIC_USER = "olm.synthetic-user"
 _MOST = 3
-_MEND = "Choose another version, or correct what the message names."
+_DEFAULT_HINT = "Choose another version, or correct what the message names."
 
 
 class ExtensionSetting(NamedTuple):
@@ -375,7 +375,7 @@ def installed(
         result = result._replace(objects=kept_objects(result, setting))
         # Of what stands deep in a configuration the controller says no more than `validation failed` (R-V1-CFG-4a).
         causes = "".join(f"{cause}. " for cause in error.causes)
-        hint = f"{causes}Correct spec.config." if error.terminal else error.hint or _MEND
+        hint = f"{causes}Correct spec.config." if error.terminal else error.hint or _DEFAULT_HINT
         terminal = error.terminal and setting.release.blocks_bad_config
         return _failed(result, chosen, error.message, hint, report, terminal=terminal, at_config=error.terminal)
     present = {**setting.cluster.objects, **taken}
@@ -458,7 +458,7 @@ def _not_installed(
     place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     conditions = merged_conditions(result.conditions, conditions)
-    return result._replace(problem=problem, conditions=conditions, advice=hint if hint != _MEND else "")
+    return result._replace(problem=problem, conditions=conditions, advice=hint if hint != _DEFAULT_HINT else "")
 
 
 def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Rendered, ...]:
@@ -601,7 +601,7 @@ def _hint(attempt: _Attempt, problem: str) -> str:
         )
     if "already exists in namespace" in problem or "exists and cannot be imported" in problem:
         return _taken_hint(attempt, problem)
-    return _MEND
+    return _DEFAULT_HINT
 
 
 def _taken_hint(attempt: _Attempt, problem: str) -> str:
@@ -618,7 +618,7 @@ def _taken_hint(attempt: _Attempt, problem: str) -> str:
         owner = f" It belongs to {by} of OLM v0: `olmc migrate --to olm-v1` has the steps." if by is not None else ""
         lost = " Removing a CRD deletes every object of its kind: save them first." if key.kind == CRD_KIND else ""
         return f"Remove {key.kind} {key.name}{where}: it exists already, and an object has one owner.{owner}{lost}"
-    return _MEND
+    return _DEFAULT_HINT
 
 
 def adopted_objects(

@@ -343,7 +343,9 @@ Schema = Mapping[str, Any]
 
 _NAMESPACE = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 _OWN_FORMAT, _SINGLE_FORMAT = "ownNamespaceInstallMode", "singleNamespaceInstallMode"
-_MEND = "Fix spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
+_CONFIG_HINT = (
+    "Fix spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
+)
 _INVALID = "invalid ClusterExtension configuration: invalid configuration: "
 
 
@@ -393,7 +395,7 @@ def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
     lines = "".join(f"\n  - {message}" for message in messages)
     problem = messages[0] if len(messages) == 1 else f"multiple errors found:{lines}"
     causes = tuple(cause for node in nodes for cause in _hidden_causes(node))
-    raise BundleError(_INVALID + problem, terminal=True, hint=_MEND, causes=causes)
+    raise BundleError(_INVALID + problem, terminal=True, hint=_CONFIG_HINT, causes=causes)
 
 
 class _ConfigPlace(NamedTuple):

@@ -56,7 +56,7 @@ from olmc.targets.v1.object_set import (
 from olmc.targets.v1.registry_bundle import CLUSTER_SCOPED_KINDS, BundleError, RegistryBundle, read_registry_bundle
 from olmc.targets.v1.status import release_of
 
-_MEND = "Write in the bundle all that the API server requires: OLM v1 fills in nothing."
+_INCOMPLETE_HINT = "Write in the bundle all that the API server requires: OLM v1 fills in nothing."
 _TYPED = frozenset(
     "ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding CustomResourceDefinition Deployment Service "
     "ValidatingWebhookConfiguration MutatingWebhookConfiguration".split()
@@ -225,7 +225,7 @@ def _findings(
     for obj in objects:
         for error in server_errors(obj):
             place = _place_of(obj, bundle)
-            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=error, hint=_MEND)
+            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=error, hint=_INCOMPLETE_HINT)
         if is_kept(obj) and not gates.boxcutter_runtime:
             yield rules.SURVIVES_EXTENSION.finding(_place_of(obj, bundle), object=object_key(obj))
         containers = mappings(pod_of(obj).get("containers")) if obj["kind"] == "Deployment" else []

@@ -67,9 +67,9 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
     versions = [version for version in map(tolerant_or_none, (wanted, least)) if version is not None]
     for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), Removed(26, _objects(bundle, 26), {})):
         # R-CAT-255: it is a failure only if the author stated that the bundle is for such a cluster.
-        gone = any(version >= Version(1, removed.minor) for version in versions)
+        deleted = any(version >= Version(1, removed.minor) for version in versions)
         for names, rule in (
-            (removed.names, rules.REMOVED_APIS if gone else rules.REMOVED_APIS_ADVICE),
+            (removed.names, rules.REMOVED_APIS if deleted else rules.REMOVED_APIS_ADVICE),
             (removed.soft, rules.REMOVED_APIS_ADVICE),
         ):
             if names:

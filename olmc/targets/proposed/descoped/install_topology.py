@@ -297,9 +297,9 @@ def _blocked(cluster: Cluster, plan: _DescopePlan) -> str:
     return ""
 
 
-def _differing(keep: InstalledCsv, gone: InstalledCsv) -> Iterator[str]:
+def _differing(keep: InstalledCsv, removed: InstalledCsv) -> Iterator[str]:
     """The fields in which two Subscriptions differ, without the one that only chose where to begin."""
-    one, other = keep.subscription.spec, gone.subscription.spec
+    one, other = keep.subscription.spec, removed.subscription.spec
     yield from (field for field in {*one, *other} - {"startingCSV"} if one.get(field) != other.get(field))
 
 
@@ -320,13 +320,15 @@ def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:
             yield Edit(idle.source, without_document)
 
 
-def _is_idle(cluster: Cluster, group: OperatorGroup, gone: InstalledCsv) -> bool:
+def _is_idle(cluster: Cluster, group: OperatorGroup, removed: InstalledCsv) -> bool:
     """Return whether a group has no further use once an operator is removed."""
-    csvs = [csv for csv in real_csvs(cluster, group.namespace) if csv.name != gone.member.csv.name]
+    csvs = [csv for csv in real_csvs(cluster, group.namespace) if csv.name != removed.member.csv.name]
     others = [
         name
         for name, s in cluster.subscriptions.items()
-        if name.namespace == group.namespace and name != gone.subscription.name and s.installed != gone.member.csv.name
+        if name.namespace == group.namespace
+        and name != removed.subscription.name
+        and s.installed != removed.member.csv.name
     ]
     return not csvs and not others
 

@@ -353,11 +353,11 @@ def rewriting(
         names = {outcome.operator.name for outcome in found.outcomes}
         left_out = set(_only_for_applying(found.installs)) if options.purpose == "apply" else set()
         left_out |= found.abandoned
-        gone = names | {key.removeprefix(COMPONENT_PREFIX) for key in found.former}
+        removed = names | {key.removeprefix(COMPONENT_PREFIX) for key in found.former}
         kept = [
             _without_keys(each, found.former)
             for each in objects
-            if not _is_v1_operator(each, gone) and each.identity not in left_out
+            if not _is_v1_operator(each, removed) and each.identity not in left_out
         ]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         earlier = [_rendered(each.object, each.source, "R-INSTALL-11") for each in found.earlier]

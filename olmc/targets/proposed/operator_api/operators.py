@@ -440,8 +440,8 @@ def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cl
         if not (owners := _owners(plan))
         or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in owners)
     }
-    gone = frozenset(keys_of(cluster, subscriptions))
-    adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
+    removed = frozenset(keys_of(cluster, subscriptions))
+    adopted = {name: keys - removed for name, keys in cluster.adopted.items()}
     return cluster._replace(subscriptions=by_namespace(left), plans=by_namespace(plans), adopted=adopted)
 
 
