@@ -132,7 +132,7 @@ def tell_left_entries(parts: Iterable[ClusterPart], root: Path) -> None:
 
 
 def is_any_broken(parts: Iterable[ClusterPart | None]) -> bool:
-    """Whether a file of an entry can't be read, in one of the clusters of a repository."""
+    """Return whether a file of an entry can't be read, in one of the clusters of a repository."""
     return any(part is not None and part.has_broken for part in parts)
 
 
@@ -218,7 +218,8 @@ class OptionNeed(NamedTuple):
 
 
 def _is_extension(given: GivenInput) -> bool:
-    """Whether what is given is a bundle that a ClusterExtension installs, which asks for certificates by itself."""
+    """Return whether what is given is a bundle that a ClusterExtension installs, which asks for certificates by
+    itself."""
     return given.is_bundle and profile_of(given.options.olm_version).bundles_by != SUBSCRIPTION
 
 

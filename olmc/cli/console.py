@@ -40,7 +40,7 @@ STREAM = "-"
 
 
 def is_single(path: Path) -> bool:
-    """Whether a path is a file or a stream."""
+    """Return whether a path is a file or a stream."""
     return str(path) == STREAM or path.is_file() or path.is_fifo()
 
 
@@ -59,7 +59,7 @@ class Input(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a folder of the user's with nothing beside it."""
+        """Return whether it is a folder of the user's with nothing beside it."""
         return self.beside is None and self.release is None and self.part is None and not self.is_staged
 
     def request(self, options: Options, fixed: frozenset[str], stage: Callable[[str], object] = str) -> CompileRequest:

@@ -96,12 +96,12 @@ class DeclaredOption(NamedTuple):
 
     @property
     def is_flag_like(self) -> bool:
-        """Whether it takes no value."""
+        """Return whether it takes no value."""
         return self.is_flag or bool(self.denied)
 
     @property
     def is_required(self) -> bool:
-        """Whether a command line without it is wrong."""
+        """Return whether a command line without it is wrong."""
         needed = self.is_argument and self.default is None and not self.multiple
         return needed if self.required is None else self.required
 

@@ -132,7 +132,7 @@ def _failures(done: Compilation) -> Sequence[Diagnostic]:
 
 
 def _agreed(remedy: Remedy) -> bool:
-    """Whether the person agrees to a change."""
+    """Return whether the person agrees to a change."""
     import click  # the rest of olmc asks for nothing
 
     say(clean(f"{remedy.diagnosis.finding.message}"))

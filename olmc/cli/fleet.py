@@ -121,7 +121,7 @@ def read_fleet(given: FleetOptions, from_: str = "", *, has_default: bool = Fals
 
 
 def _are_empty(top: Path, patterns: Sequence[str]) -> bool:
-    """Whether the folders that the patterns name have nothing for OLM; they are not in a repository."""
+    """Return whether the folders that the patterns name have nothing for OLM; they are not in a repository."""
     if not all((top / pattern).is_dir() for pattern in patterns):
         return False
     entries, _ = entries_of(top, patterns, [work_tree(top)])

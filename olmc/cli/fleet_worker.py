@@ -214,7 +214,7 @@ def _plan(given: _Given) -> dict[str, Any]:
 
 
 def _reads_values(done: Compilation, before: SettledCluster | None, held: Iterable[KubernetesObject] = ()) -> bool:
-    """Whether the values in ConfigMaps matter to a result, which then is of its own cluster only."""
+    """Return whether the values in ConfigMaps matter to a result, which then is of its own cluster only."""
     assert done.settled is not None
     manifests = done.workspace.manifests if done.workspace is not None else ()  # a bundle by itself is in none
     given = (*held, *(manifest.object for manifest in manifests))

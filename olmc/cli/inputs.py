@@ -50,7 +50,7 @@ _STREAM_FILE = "stdin.yaml"
 
 
 def is_in_repository() -> bool:
-    """Whether the current directory looks like one of a git repository; only git knows for sure."""
+    """Return whether the current directory looks like one of a git repository; only git knows for sure."""
     here = Path.cwd()
     return any((folder / ".git").exists() for folder in (here, *here.parents))
 
@@ -255,7 +255,7 @@ _Key = tuple[str, str, str]
 
 
 def _is_of_values(one: Input) -> bool:
-    """Whether an input is an entry that a chart or a validated pattern makes of values."""
+    """Return whether an input is an entry that a chart or a validated pattern makes of values."""
     if one.part is None:
         return False
     return any(each.entry.release is not None or each.entry.is_pattern for each in one.part.cluster.placements)

@@ -318,13 +318,13 @@ def _known_fields(ctx: click.Context) -> frozenset[str]:
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
-    """Whether the command line, or a variable, says something about a parameter."""
+    """Return whether the command line, or a variable, says something about a parameter."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 
 
 def is_typed(ctx: click.Context, name: str) -> bool:
-    """Whether the command line itself does."""
+    """Return whether the command line itself does."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 

@@ -82,7 +82,7 @@ class PlatformTarget(NamedTuple):
 
     @property
     def is_asked(self) -> bool:
-        """Whether the cluster moves at all."""
+        """Return whether the cluster moves at all."""
         return bool(self.to or self.kube or self.catalogs)
 
 
@@ -306,7 +306,7 @@ def _begun(ctx: click.Context, opts: PlanOptions, fields: dict[str, Any]) -> tup
 
 
 def _is_grave(planned: Plan, opts: PlanOptions) -> bool:
-    """Whether the plan has a change that --exit-code or --fail-on asks about."""
+    """Return whether the plan has a change that --exit-code or --fail-on asks about."""
     least = least_of(opts.fail_on, exit_code=opts.exit_code)
     if least is None:
         return False
@@ -315,14 +315,14 @@ def _is_grave(planned: Plan, opts: PlanOptions) -> bool:
 
 
 def _has_change(planned: Plan, least: Severity) -> bool:
-    """Whether a change has at least this severity; an unknown operator is a risk."""
+    """Return whether a change has at least this severity; an unknown operator is a risk."""
     if planned.has_unknown and least <= Severity.FAILURE:
         return True
     return any(change.severity >= least for change in planned.difference.changes)
 
 
 def _has_nothing(one: Input) -> bool:
-    """Whether PATH is a folder with nothing for OLM."""
+    """Return whether PATH is a folder with nothing for OLM."""
     return bool(emptiness(None if one.is_staged else one.root, compile(one.request(Options(), frozenset()))))
 
 

@@ -103,7 +103,7 @@ def lasting_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_readable(path: Path, root: Path) -> bool:
-    """Whether a path that a statement names is in the folder that may be read, links followed."""
+    """Return whether a path that a statement names is in the folder that may be read, links followed."""
     try:
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError, ValueError):  # links that go round, and what is no path

@@ -85,12 +85,12 @@ class Compilation(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether the input could not be compiled."""
+        """Return whether the input could not be compiled."""
         return any(d.severity is Severity.ERROR for d in self.diagnostics)
 
     @property
     def findings(self) -> bool:
-        """Whether an operator would fail, or an object be refused."""
+        """Return whether an operator would fail, or an object be refused."""
         return any(d.severity is Severity.FAILURE for d in self.diagnostics)
 
     def __repr__(self) -> str:

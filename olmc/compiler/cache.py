@@ -64,7 +64,7 @@ def user_cache() -> Cache | None:
 
 
 def is_off() -> bool:
-    """Whether the environment says that there is to be no cache."""
+    """Return whether the environment says that there is to be no cache."""
     return os.environ.get(NO_CACHE, "") not in ("", "0")
 
 

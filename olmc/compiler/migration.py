@@ -249,12 +249,12 @@ class Migration(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether the workspace could not be compiled."""
+        """Return whether the workspace could not be compiled."""
         return any(remark.severity is Severity.ERROR for remark in self.remarks)
 
     @property
     def unfinished(self) -> bool:
-        """Whether something is left to people."""
+        """Return whether something is left to people."""
         return any(remark.severity >= Severity.WARNING for remark in self.remarks)
 
 

@@ -279,7 +279,7 @@ class Diagnostic(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether an operator fails by it, or is unknown for want of content."""
+        """Return whether an operator fails by it, or is unknown for want of content."""
         return self.severity is Severity.FAILURE or RuleTag.OUTCOME_UNKNOWN in self.tags
 
     def caused_by(self, cause: Cause | None) -> Diagnostic:
@@ -371,7 +371,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether anything was reported that stops the compilation."""
+        """Return whether anything was reported that stops the compilation."""
         return any(d.severity is Severity.ERROR for d in self.found)
 
     def worst(self) -> Severity | None:

@@ -281,12 +281,12 @@ class Subject(NamedTuple):
 
 
 def identical(old: Any, new: Any) -> bool:
-    """Whether two values are the same to the letter, but for the order of keys."""
+    """Return whether two values are the same to the letter, but for the order of keys."""
     return old is new or (bool(old == new) and not _differ_in_type(old, new))
 
 
 def _differ_in_type(old: Any, new: Any) -> bool:
-    """Whether what Python takes to be equal is not: to Python, 1 is true."""
+    """Return whether what Python takes to be equal is not: to Python, 1 is true."""
     if old is new:
         return False
     if isinstance(old, dict) and isinstance(new, dict):
@@ -334,7 +334,7 @@ _MOST_STEPS, _STEPS_A_TEXT = 100_000_000, 20
 
 
 def is_secret(obj: KubernetesObject) -> bool:
-    """Whether an object is a Secret of the core API."""
+    """Return whether an object is a Secret of the core API."""
     return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
@@ -350,8 +350,8 @@ def _is_secret_list(obj: KubernetesObject) -> bool:
 
 
 def _is_like_secret(obj: KubernetesObject) -> bool:
-    """Whether an object is a Secret, or becomes one as a part of another object, though it does not say all of it; a
-    reference has neither metadata nor data."""
+    """Return whether an object is a Secret, or becomes one as a part of another object, though it does not say all of
+    it; a reference has neither metadata nor data."""
     if is_secret(obj) or not _says(obj, "secret"):
         return is_secret(obj)
     given = [value for field, value in obj.items() if str(field).casefold() in ("data", "metadata", "stringdata")]
@@ -379,7 +379,7 @@ _KNOWN_GROUPS = frozenset(
 
 
 def has_values(obj: KubernetesObject) -> bool:
-    """Whether an object is a Secret, or has one in it, that shows what is secret."""
+    """Return whether an object is a Secret, or has one in it, that shows what is secret."""
     return may_hold_secrets(obj) and redacted(obj) != obj
 
 
@@ -629,12 +629,12 @@ def registry_of(image: str) -> str:
 
 
 def has_digest(image: str) -> bool:
-    """Whether a reference names its content."""
+    """Return whether a reference names its content."""
     return "@" in image
 
 
 def is_floating(image: str) -> bool:
-    """Whether a reference names no version: no digest, and no tag but `latest`."""
+    """Return whether a reference names no version: no digest, and no tag but `latest`."""
     tag = image.rpartition("/")[2].partition(":")[2]
     return bool(image) and not has_digest(image) and tag in ("", "latest")
 

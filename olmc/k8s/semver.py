@@ -194,9 +194,7 @@ class Range(NamedTuple):
     alternatives: tuple[tuple[Comparator, ...], ...]
 
     def contains(self, version: Version) -> bool:
-        """Whether `version` lies inside, by plain precedence: pre-releases get no special treatment
-        (R-CAT-455).
-        """
+        """Return whether `version` lies inside, by plain precedence: pre-releases are not special (R-CAT-455)."""
         return any(all(comparator.accepts(version) for comparator in alternative) for alternative in self.alternatives)
 
 

@@ -60,7 +60,7 @@ _METADATA_NAMES = frozenset({*_METADATA_FIELDS, "annotations", "labels"})
 
 
 def has_inline_content(bundle: CatalogBundle) -> bool:
-    """Whether a bundle brings its objects along."""
+    """Return whether a bundle brings its objects along."""
     return bool(bundle.objects) or any(prop.type == BUNDLE_OBJECT for prop in bundle.properties)
 
 

@@ -148,8 +148,8 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
 
 
 def _is_plain_bundle(value: Mapping[str, Any]) -> bool:
-    """Whether a bundle is what nearly all are: the fields that it has to have, and of their types, so that Go's decoder
-    would change nothing that matters. Most of a catalog is bundles."""
+    """Return whether a bundle is what nearly all are: the fields that it has to have, and of their types, so that Go's
+    decoder would change nothing that matters. Most of a catalog is bundles."""
     if not value.keys() <= _BUNDLE_FIELDS or not {type(value.get(name)) for name in _BUNDLE_TEXTS} <= {str}:
         return False
     for name, fields, required in (("properties", _PROPERTY_FIELDS, "type"), ("relatedImages", _IMAGE_FIELDS, "image")):

@@ -171,7 +171,7 @@ def skip_range(bundle: UncataloguedBundle) -> str:
 
 
 def is_deprecated(bundle: UncataloguedBundle) -> bool:
-    """Whether a bundle has the property `olm.deprecated`."""
+    """Return whether a bundle has the property `olm.deprecated`."""
     return any(prop.type == DEPRECATED for prop in derived_properties(bundle, Report()))
 
 

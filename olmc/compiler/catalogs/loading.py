@@ -84,8 +84,8 @@ class _Ignoring(NamedTuple):
     others: Sequence[int]
 
     def ignores(self, path: str) -> bool:
-        """Whether the last pattern that fits a path leaves it out. Only patterns with a text of the path are tried:
-        there may be thousands of both."""
+        """Return whether the last pattern that fits a path leaves it out. Only patterns with a text of the path are
+        tried: there may be thousands of both."""
         if not self.rules:
             return False
         numbers = set(self.others)
@@ -281,7 +281,7 @@ _UNREADABLE = (rules.NOT_A_BLOB, rules.SAME_KEYS, rules.NOT_TEXT)
 
 
 def looks_like_package_manifest(document: Document) -> bool:
-    """Whether a document is a package file: it has a packageName (R-CAT-140)."""
+    """Return whether a document is a package file: it has a packageName (R-CAT-140)."""
     value = document.value
     key = meta_key(value, "packagename") if isinstance(value, dict) else None
     return key is not None and isinstance(value[key], str) and bool(value[key])
@@ -401,7 +401,7 @@ _TEMPLATES: Mapping[str, Expand] = {BASIC: expand_basic, SEMVER: expand_semver, 
 
 
 def looks_like_catalog(value: Any) -> bool:
-    """Whether a decoded document is part of a file-based catalog: its schema begins with `olm.`."""
+    """Return whether a decoded document is part of a file-based catalog: its schema begins with `olm.`."""
     return schema_of(value).startswith(SCHEMA_PREFIX)
 
 

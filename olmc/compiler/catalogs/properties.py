@@ -304,7 +304,7 @@ class CatalogError(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether it keeps the catalog from being served."""
+        """Return whether it keeps the catalog from being served."""
         return self.rule.severity >= Severity.FAILURE or self.rule == rules.TEMPLATE_BUNDLE
 
     @property

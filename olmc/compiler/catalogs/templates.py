@@ -58,7 +58,7 @@ class TemplateContext:
         return bundle
 
     def is_image(self, reference: str) -> bool:
-        """Whether a reference names an image rather than a folder of the workspace."""
+        """Return whether a reference names an image rather than a folder of the workspace."""
         bundle = self._lookup(reference)
         return bundle is None or bool(bundle.image)
 

@@ -203,7 +203,7 @@ def folders_above(path: str) -> Iterator[str]:
 
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a pattern fits a path part by part; `**` stands for any number of them."""
+    """Return whether a pattern fits a path part by part; `**` stands for any number of them."""
     parts = path.split("/")
     return any(fits_parts(parts, pattern.removeprefix("./").split("/")) for pattern in patterns if pattern)
 

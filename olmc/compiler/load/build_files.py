@@ -192,7 +192,8 @@ def _is_listing(tree: BuildTree, path: str) -> bool:
 
 
 def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> bool:
-    """Whether all that a file says is in what is compared: in what was built of it, a bundle, a catalog, or objects."""
+    """Return whether all that a file says is in what is compared: in what was built of it, a bundle, a catalog, or
+    objects."""
     if path in inputs.parts or path not in inputs.files:
         return False
     if path in inputs.built or is_builder:

@@ -210,7 +210,7 @@ LEAST_PACKAGES = 16
 
 
 def has_many_packages(folder: Folder) -> bool:
-    """Whether a tree has as many packages as a repository of bundles."""
+    """Return whether a tree has as many packages as a repository of bundles."""
     return len(list(islice(package_folders(folder), LEAST_PACKAGES))) == LEAST_PACKAGES
 
 
@@ -298,12 +298,12 @@ def package_of(root: Path, folder: Folder) -> str:
 
 
 def says_csv(text: str) -> bool:
-    """Whether a text that can't be read as YAML or JSON says that it is a CSV."""
+    """Return whether a text that can't be read as YAML or JSON says that it is a CSV."""
     return _SAYS_CSV.search(text) is not None
 
 
 def is_almost_csv(kind: str) -> bool:
-    """Whether somebody meant to write the kind of a CSV."""
+    """Return whether somebody meant to write the kind of a CSV."""
     return bool(close_matches(kind, (CSV_KIND,), 1, _ALIKE))
 
 
@@ -526,7 +526,7 @@ def project_bundles(folder: Folder) -> Folder | None:
 
 
 def is_project(folder: Folder) -> bool:
-    """Whether a folder is a project of which the bundles alone are compiled, also if they are not there."""
+    """Return whether a folder is a project of which the bundles alone are compiled, also if they are not there."""
     if PROJECT_FILE not in folder.files:
         return False
     return project_bundles(folder) is not None or (folder.folder(BUNDLE_FOLDER) is None and _has_csv_bases(folder))

@@ -48,7 +48,7 @@ class Dependency(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder, and nothing that Helm would fetch."""
+        """Return whether it is a folder, and nothing that Helm would fetch."""
         return self.repository.startswith(_LOCAL) or not self.repository
 
 
@@ -104,7 +104,7 @@ def charts_within(root: Path, charts: Iterable[Folder]) -> frozenset[str]:
 
 
 def has_charts(folder: Folder) -> bool:
-    """Whether there is a chart anywhere below a folder."""
+    """Return whether there is a chart anywhere below a folder."""
     return is_chart(folder) or any(map(has_charts, folder.folders))
 
 

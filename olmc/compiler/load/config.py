@@ -95,7 +95,8 @@ def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Rep
 
 
 def _has_usable_patterns(document: Document, report: Report) -> bool:
-    """Whether all patterns of files can be used: those of what is left out, and of where findings are accepted."""
+    """Return whether all patterns of files can be used: those of what is left out, and of where findings are
+    accepted."""
     spec = document.value.get("spec") or {}
     patterns: dict[tuple[str | int, ...], str] = {
         **{("spec", "ignore", number): entry for number, entry in enumerate(spec.get("ignore") or ())},
@@ -117,7 +118,7 @@ def _has_usable_patterns(document: Document, report: Report) -> bool:
 
 
 def _is_known(document: Document, report: Report) -> bool:
-    """Whether the document asks for a version of OLM that there is, if for any."""
+    """Return whether the document asks for a version of OLM that there is, if for any."""
     version = (document.value.get("spec") or {}).get("olmVersion")
     try:
         if version is not None:

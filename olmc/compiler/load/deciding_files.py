@@ -191,7 +191,7 @@ def _effective(values: Mapping[str, _Value]) -> tuple[str, ...]:
 
 
 def _applies(line: _AttributeLine, path: str) -> bool:
-    """Whether a line speaks of a file, or leaves a folder above it out of archives."""
+    """Return whether a line speaks of a file, or leaves a folder above it out of archives."""
     start = f"{line.folder}/" if line.folder else ""
     if not path.startswith(start):
         return False
@@ -205,7 +205,7 @@ def _applies(line: _AttributeLine, path: str) -> bool:
 
 
 def _fits(line: _AttributeLine, path: str) -> bool:
-    """Whether the pattern of a line names a path: without a slash by its last part, else part by part."""
+    """Return whether the pattern of a line names a path: without a slash by its last part, else part by part."""
     if line.is_name:
         return line.name.match(path.rpartition("/")[2]) is not None
     return fits_parts(path.split("/"), line.parts)

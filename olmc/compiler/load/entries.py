@@ -190,7 +190,7 @@ def _charts_in(folder: Folder) -> Iterator[Folder]:
 
 
 def _makes_appliers(root: Path, chart: Folder) -> bool:
-    """Whether a template of a chart that is not kept aside may become an object by which a GitOps tool applies
+    """Return whether a template of a chart that is not kept aside may become an object by which a GitOps tool applies
     folders."""
     templates = chart.folder(TEMPLATES_FOLDER)
     if templates is None or is_kept_aside(chart.path):
@@ -200,7 +200,8 @@ def _makes_appliers(root: Path, chart: Folder) -> bool:
 
 
 def has_kustomizations(root: Path, folder: Folder) -> bool:
-    """Whether there is a kustomization anywhere below a folder, outside of bundles, that is no output of olmc."""
+    """Return whether there is a kustomization anywhere below a folder, outside of bundles, that is no output of
+    olmc."""
     return any(kustomization_in(root, below) for below in _kustomized(folder))
 
 
@@ -315,7 +316,7 @@ def read_repository(root: Path, folder: Folder) -> Repository:
 
 
 def _gets_namespaces(root: Path, repository: Repository) -> bool:
-    """Whether objects of OLM in an entry have no namespace, and what applies the entry names one."""
+    """Return whether objects of OLM in an entry have no namespace, and what applies the entry names one."""
     folders = {below.path: below for below in _folders(repository.folder)}
     for entry in repository.entries:
         if any(applier.destination.namespace for applier in entry.appliers):
@@ -332,12 +333,12 @@ def _has_homeless(root: Path, path: str) -> bool:
 
 
 def _is_aside(folder: str) -> bool:
-    """Whether the files of a folder are for no tool, by the names of the folders on the way."""
+    """Return whether the files of a folder are for no tool, by the names of the folders on the way."""
     return not _ASIDE.isdisjoint(folder.lower().split("/")) or is_kept_aside(folder)
 
 
 def is_without_olm(root: Path, folder: Folder) -> bool:
-    """Whether no file below a folder has anything of OLM in it."""
+    """Return whether no file below a folder has anything of OLM in it."""
     for below in _folders(folder):
         if is_bundle(below):
             return False
@@ -370,12 +371,13 @@ def unapplied_files(root: Path, folder: Folder) -> frozenset[str]:
 
 
 def _has_own_olm(root: Path, folder: Folder) -> bool:
-    """Whether there are objects of OLM in the files of a folder itself."""
+    """Return whether there are objects of OLM in the files of a folder itself."""
     return any(_is_whole_olm(root, folder.join(name)) for name in folder.files)
 
 
 def has_own_objects(root: Path, folder: Folder) -> bool:
-    """Whether there are objects in the files of a folder itself, other than those by which GitOps tools start."""
+    """Return whether there are objects in the files of a folder itself, other than those by which GitOps tools
+    start."""
     texts = (read_text(root, folder.join(name), Report()) or "" for name in folder.files if name.endswith(SUFFIXES))
     return any(is_for_cluster(text) and not _TOOLS.search(text) for text in texts)
 
@@ -428,7 +430,8 @@ def repository_at(root: Path, tree: ScannedFolder | None = None) -> Repository |
 
 
 def may_have_been_repository(root: Path, tree: ScannedFolder) -> bool:
-    """Whether another version of a workspace may be a repository: it has no OLM, or tools apply folders of it."""
+    """Return whether another version of a workspace may be a repository: it has no OLM, or tools apply folders of
+    it."""
     if tree.beyond:
         return False
     applied = appliers_in(root, _without_content(tree.folder))
@@ -610,8 +613,8 @@ class _Holding(NamedTuple):
     known: dict[str, bool]
 
     def olm(self, path: str) -> bool:
-        """Whether a kustomization, or one that it takes in, names a file with something of OLM, or something that is
-        not in the repository and is called like an operator."""
+        """Return whether a kustomization, or one that it takes in, names a file with something of OLM, or something
+        that is not in the repository and is called like an operator."""
         if path not in self.known and path in self.nodes:
             self.known[path] = False  # for those that take in each other
             node = self.nodes[path]
@@ -621,7 +624,8 @@ class _Holding(NamedTuple):
         return self.known.get(path, False)
 
     def _generates(self, path: str) -> bool:
-        """Whether a file configures a generator of policies, and manifests of it are called like those of operators."""
+        """Return whether a file configures a generator of policies, and manifests of it are called like those of
+        operators."""
         text = read_text(self.root, path, Report()) or "" if has_file(self.root, path) else ""
         return _GENERATORS.search(text) is not None and _OLM_NAMES.search(text) is not None
 
@@ -671,7 +675,8 @@ def _loose_folders(
 
 
 def _is_whole_olm(root: Path, path: str) -> bool:
-    """Whether a file has something of OLM that can be applied as it stands; olmc does not read its own output."""
+    """Return whether a file has something of OLM that can be applied as it stands; olmc does not read its own
+    output."""
     text = read_text(root, path, Report()) or ""
     return _is_olm(root, path, *_OLM_MARKS) and "{{" not in text and not text.startswith(OWN_OUTPUT)
 
@@ -687,7 +692,7 @@ def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:
 
 
 def needs_charts_of_operators(root: Path, chart: Folder) -> bool:
-    """Whether a chart needs others from elsewhere and has settings of OLM for them."""
+    """Return whether a chart needs others from elsewhere and has settings of OLM for them."""
     texts = (read_text(root, chart.join(name), Report()) or "" for name in chart.files if name.endswith(SUFFIXES))
     if not any(map(_OLM_SETTINGS.search, texts)):
         return False
@@ -700,7 +705,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _is_olm(root: Path, path: str, *marks: str) -> bool:
-    """Whether a file has something of OLM, which one of the marks shows: other APIs have Subscriptions as well."""
+    """Return whether a file has something of OLM, which one of the marks shows: other APIs have Subscriptions as
+    well."""
     if not path.endswith(SUFFIXES) or not has_file(root, path):
         return False
     text = read_text(root, path, Report()) or ""
@@ -708,13 +714,13 @@ def _is_olm(root: Path, path: str, *marks: str) -> bool:
 
 
 def _is_library(root: Path, path: str) -> bool:
-    """Whether a chart only serves other charts: Helm installs none of these."""
+    """Return whether a chart only serves other charts: Helm installs none of these."""
     return as_text(read_chart(real_path(root / path), root).content.get("type")) == "library"
 
 
 def _has_olm(root: Path, folder: Folder, path: str, appliers: Iterable[Applier]) -> bool:
-    """Whether a folder without a kustomization has something of OLM in the files that tools read of it; those of a
-    chart are templates."""
+    """Return whether a folder without a kustomization has something of OLM in the files that tools read of it; those of
+    a chart are templates."""
     below = next((f for f in _folders(folder) if f.path == path), None)
     if below is None or is_chart(below):
         return False

@@ -163,7 +163,7 @@ def spec_of(patterns: Iterable[str]) -> PathPatterns:
 
 
 def fits_parts(parts: Sequence[str], pattern: Iterable[str]) -> bool:
-    """Whether a pattern fits the parts of a path one by one; `**` stands for any number of them."""
+    """Return whether a pattern fits the parts of a path one by one; `**` stands for any number of them."""
     reached = {0}
     for piece in pattern:
         if piece == "**":
@@ -214,7 +214,7 @@ MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 
 def is_bundle(folder: Folder) -> bool:
-    """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
+    """Return whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
     return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
@@ -224,8 +224,8 @@ _OF_SOURCES = frozenset(
 
 
 def is_source_tree(folder: Folder) -> bool:
-    """Whether a directory has the source code of a program: no tool applies it as a whole, and a bundle at its top is
-    only a part of it."""
+    """Return whether a directory has the source code of a program: no tool applies it as a whole, and a bundle at its
+    top is only a part of it."""
     return not _OF_SOURCES.isdisjoint(folder.files)
 
 
@@ -269,7 +269,7 @@ def has_file(root: Path, path: str) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; no name in untrusted input is too long, or too strange, to ask that."""
+    """Return whether there is a file; no name in untrusted input is too long, or too strange, to ask that."""
     return stat.S_ISREG(mode_of(path))
 
 
@@ -303,7 +303,7 @@ class ScannedFolder(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more files than olmc looks at, so that the tree is only a part of the workspace."""
+        """Return whether there are more files than olmc looks at, so that the tree is only a part of the workspace."""
         return any(diagnostic.code == TOO_LARGE.code for diagnostic in self.found)
 
 
@@ -630,8 +630,8 @@ def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
 
 
 def is_git_ignored(root: Path, path: Path) -> bool:
-    """Whether the `.gitignore` files between the top of a repository and a resolved path, which need not exist, name
-    it."""
+    """Return whether the `.gitignore` files between the top of a repository and a resolved path, which need not exist,
+    name it."""
     if not path.is_relative_to(root):
         return False
     name = path.relative_to(root).as_posix()

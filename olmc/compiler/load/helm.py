@@ -170,7 +170,7 @@ def _refused(chart: Chart, place: Location, problem: str, command: str) -> Any:
 
 
 def _report_remotes(chart: Chart, report: Report) -> bool:
-    """Whether a chart needs others that have to be fetched; one finding names those of one repository."""
+    """Return whether a chart needs others that have to be fetched; one finding names those of one repository."""
     remote: dict[str, list[Dependency]] = {}
     for dependency in chart.dependencies:
         if not dependency.is_local:

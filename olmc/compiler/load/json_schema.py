@@ -85,7 +85,7 @@ def _without_nulls(document: Mapping[str, Any], value: Any) -> Any:
 
 
 def _lists_fields(document: Mapping[str, Any]) -> bool:
-    """Whether a schema lists fields of a value, or of the items of a list."""
+    """Return whether a schema lists fields of a value, or of the items of a list."""
     return "properties" in document or "items" in document
 
 
@@ -126,7 +126,8 @@ def unlisted(document: Mapping[str, Any], value: Any, keys: Keys = ()) -> Iterat
 
 
 def surely_valid(document: Mapping[str, Any], value: Any) -> bool:
-    """Whether `value` is valid against `document`, as far as this understands it: False may also mean "unsure"."""
+    """Return whether `value` is valid against `document`, as far as this understands it: False may also mean
+    "unsure"."""
     if not document.keys() <= _UNDERSTOOD:
         return False
     if "enum" in document and not _among(document["enum"], value):

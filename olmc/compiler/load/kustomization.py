@@ -108,7 +108,8 @@ def kustomization_in(root: Path, folder: Folder) -> Path | None:
 
 
 def only_lists_output(text: str) -> bool:
-    """Whether a kustomization is as olmc render writes it, so that it does no more than name the files beside it."""
+    """Return whether a kustomization is as olmc render writes it, so that it does no more than name the files beside
+    it."""
     if not text.startswith(GENERATED):
         return False
     report = Report()
@@ -165,7 +166,7 @@ def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) 
 
 
 def _is_inline(entry: str) -> bool:
-    """Whether an entry is YAML itself, and not the path of a file of it."""
+    """Return whether an entry is YAML itself, and not the path of a file of it."""
     return "\n" in entry or "{" in entry
 
 
@@ -359,7 +360,8 @@ def _read_node(path: Path, root: Path, home: Path | None) -> KustomizationNode:
 
 
 def _is_kept_out(path: Path, reference: KustomizationReference, home: Path) -> bool:
-    """Whether a `.gitignore` of the repository at `home` keeps a file out of it that has objects or values of them."""
+    """Return whether a `.gitignore` of the repository at `home` keeps a file out of it that has objects or values of
+    them."""
     has_objects = reference.keys[0] in OBJECT_FIELDS or reference.keys[0] in _GENERATORS
     return has_objects and is_git_ignored(real_path(home), path)
 
@@ -381,7 +383,7 @@ def _plugins(content: Mapping[str, Any], folder: Path, source: Source) -> Iterat
 
 
 def is_remote(reference: KustomizationReference) -> bool:
-    """Whether kustomize would fetch what is named, which is no path that is there."""
+    """Return whether kustomize would fetch what is named, which is no path that is there."""
     return bool((_REPOSITORY if reference.may_be_folder else _URL).search(reference.text))
 
 

@@ -325,7 +325,7 @@ def _kind_of(obj: KubernetesObject) -> tuple[str, str]:
 
 
 def _is_origin(written: KubernetesObject, built: KubernetesObject) -> bool:
-    """Whether an object may have become another one in a build, which adds to names and sets namespaces."""
+    """Return whether an object may have become another one in a build, which adds to names and sets namespaces."""
     namespaces = {namespace_of(written), namespace_of(built)}
     return (
         _kind_of(written) == _kind_of(built)

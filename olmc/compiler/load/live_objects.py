@@ -96,7 +96,7 @@ _GROUP_UID = "olm.operatorgroup.uid/"
 
 
 def is_live(obj: KubernetesObject) -> bool:
-    """Whether an object is as an API server returned it, with what only that one writes."""
+    """Return whether an object is as an API server returned it, with what only that one writes."""
     metadata = metadata_of(obj)
     return any(metadata.get(key) for key in ("uid", "resourceVersion", "managedFields"))
 
@@ -127,7 +127,7 @@ def asked_by(objects: Mapping[ObjectKey, KubernetesObject]) -> Asked:
 
 
 def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
-    """Whether an object is a part of the state that olmc begins with; all of a rendering is."""
+    """Return whether an object is a part of the state that olmc begins with; all of a rendering is."""
     if not is_live(obj):
         return True
     kind = GroupKind(key.group, key.kind)
@@ -143,7 +143,7 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
 
 
 def _is_labelled(obj: KubernetesObject) -> bool:
-    """Whether OLM has marked an object as its own, or as a part of an operator or of a ClusterExtension."""
+    """Return whether OLM has marked an object as its own, or as a part of an operator or of a ClusterExtension."""
     prefixes = (COMPONENT_PREFIX, f"{_V1_GROUP}/owner-")
     return any(label in (OWNER, MANAGED) or label.startswith(prefixes) for label in labels_of(obj))
 
@@ -197,7 +197,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _is_redacted(obj: KubernetesObject) -> bool:
-    """Whether a Secret is one of a rendering, which has no values."""
+    """Return whether a Secret is one of a rendering, which has no values."""
     values = [value for field in ("data", "stringData") for value in (mapping(obj.get(field)).values() or ())]
     fields = all(isinstance(obj.get(field) or {}, dict) for field in ("data", "stringData"))
     return not is_live(obj) and fields and all(value in (REDACTED, "", None) for value in values)
@@ -245,7 +245,7 @@ def read_api_file(path: Path, report: Report) -> tuple[APIResource, ...]:
 
 
 def is_api_list(value: Any) -> bool:
-    """Whether a document says what a cluster serves."""
+    """Return whether a document says what a cluster serves."""
     return isinstance(value, Mapping) and value.get("kind") in _LISTS
 
 

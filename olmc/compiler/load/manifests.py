@@ -131,7 +131,7 @@ _OLM_GROUPS = (OLM_GROUP, OLM_V1_GROUP, PACKAGES_GROUP)
 
 
 def _is_builtin(kind: str) -> bool:
-    """Whether Kubernetes or OLM has a kind of this name."""
+    """Return whether Kubernetes or OLM has a kind of this name."""
     return any(each.kind == kind for each in builtin_kinds())
 
 
@@ -167,7 +167,7 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
 
 
 def _is_encrypted(obj: KubernetesObject) -> bool:
-    """Whether sops has encrypted values of an object: the tool that applies it decrypts them first."""
+    """Return whether sops has encrypted values of an object: the tool that applies it decrypts them first."""
     return "version" in mapping(obj.get("sops"))
 
 
@@ -186,7 +186,8 @@ def _with_name(manifest: Manifest, report: Report) -> Manifest:
 
 
 def is_copy_by_status(obj: KubernetesObject) -> bool:
-    """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
+    """Return whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the
+    status."""
     is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
     return is_csv and is_copy(obj) and not is_copy_by_metadata(obj)
 
@@ -204,7 +205,7 @@ def _has_schema(obj: KubernetesObject) -> bool:
 
 
 def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool:
-    """Whether an object has a name and, if that is judged, the shape that the API server asks for."""
+    """Return whether an object has a name and, if that is judged, the shape that the API server asks for."""
     obj, source = manifest.object, manifest.source
     if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):
         report.add(rules.INSTALLED_IS_READ_ONLY.finding(locate(source, ())))

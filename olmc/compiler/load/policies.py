@@ -99,7 +99,7 @@ def template_entries(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def is_open(raw: str) -> bool:
-    """Whether what a text of object templates lists is known only once its templates are filled in."""
+    """Return whether what a text of object templates lists is known only once its templates are filled in."""
     return "{{" in raw and not list(_lists_in(raw))
 
 
@@ -150,7 +150,7 @@ def objects_of(wanted: ObjectTemplate, policy: Manifest, report: Report) -> Iter
 
 
 def only_checks(obj: Mapping[str, Any]) -> bool:
-    """Whether an object template is not complete enough to create an object, so that it only compares others."""
+    """Return whether an object template is not complete enough to create an object, so that it only compares others."""
     return not metadata_of(obj).get("name") or ("status" in obj and "spec" not in obj)
 
 
@@ -205,7 +205,7 @@ class Installed(NamedTuple):
 
 
 def is_policy(obj: Mapping[str, Any]) -> bool:
-    """Whether an object is a policy that can put others into a cluster."""
+    """Return whether an object is a policy that can put others into a cluster."""
     return obj.get("kind") in _KINDS and as_text(obj.get("apiVersion")).startswith(f"{POLICY_GROUP}/")
 
 

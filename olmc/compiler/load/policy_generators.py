@@ -41,7 +41,7 @@ class _Tools(NamedTuple):
 
 
 def is_generator(value: Any) -> bool:
-    """Whether a document is the configuration of a PolicyGenerator."""
+    """Return whether a document is the configuration of a PolicyGenerator."""
     content = mapping(value)
     return content.get("kind") == "PolicyGenerator" and as_text(content.get("apiVersion")).startswith(POLICY_GROUP)
 

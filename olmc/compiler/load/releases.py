@@ -269,8 +269,8 @@ _MOST_CHOICES = 64
 
 
 def _fits_glob(path: str, pattern: str) -> bool | None:
-    """Whether a pattern of Argo CD fits a path: `*` stands for any characters, `{a,b}` for one of several texts; None
-    for a pattern with too many of these."""
+    """Return whether a pattern of Argo CD fits a path: `*` stands for any characters, `{a,b}` for one of several texts;
+    None for a pattern with too many of these."""
     waiting, plain = [pattern], list[str]()
     while waiting and len(waiting) + len(plain) <= _MOST_CHOICES:
         one = waiting.pop()
@@ -381,7 +381,8 @@ _KEPT_ASIDE = regex(
 
 
 def is_kept_aside(path: str) -> bool:
-    """Whether a path leads through an archive, a documentation, examples, or data of tests, which no tool applies."""
+    """Return whether a path leads through an archive, a documentation, examples, or data of tests, which no tool
+    applies."""
     return _KEPT_ASIDE.search(path) is not None
 
 
@@ -479,7 +480,7 @@ def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
 
 
 def _is_server_side(obj: Mapping[str, Any]) -> bool:
-    """Whether an object of a GitOps tool has the API server merge; Flux always does."""
+    """Return whether an object of a GitOps tool has the API server merge; Flux always does."""
     spec = spec_of(obj)
     if obj["kind"] == "ApplicationSet":
         spec = mapping(mapping(spec.get("template")).get("spec"))
@@ -504,7 +505,7 @@ def _directory(source: Mapping[str, Any]) -> DirectoryReading:
 
 
 def _is_pruning(obj: Mapping[str, Any]) -> bool:
-    """Whether a tool removes what an object of it no longer applies: a Kustomization of Flux says so."""
+    """Return whether a tool removes what an object of it no longer applies: a Kustomization of Flux says so."""
     return not as_text(obj.get("apiVersion")).startswith(_FLUX) or spec_of(obj).get("prune") is True
 
 
@@ -611,7 +612,7 @@ def _cluster_of(path: str) -> str:
 
 
 def _may_be_cluster(name: str) -> bool:
-    """Whether a name is neither that of a part for several clusters nor of a channel or a version."""
+    """Return whether a name is neither that of a part for several clusters nor of a channel or a version."""
     return name not in _NO_CLUSTERS and _CHANNEL.fullmatch(name) is None
 
 
@@ -700,7 +701,7 @@ def _chosen(values: Mapping[str, str], match: re.Match[str]) -> str:
 
 
 def _is_cluster(field: str, value: str) -> bool:
-    """Whether the value of a field is the name of a cluster."""
+    """Return whether the value of a field is the name of a cluster."""
     is_known = bool(value) and not value.startswith("{") and _may_be_cluster(value)
     return is_known and field.rpartition(".")[2].lower() in _CLUSTER_FIELDS
 

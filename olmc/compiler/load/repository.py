@@ -192,7 +192,7 @@ class ClusterPart(NamedTuple):
 
     @property
     def has_broken(self) -> bool:
-        """Whether an entry is left out for its own files, and not for something that olmc lacks offline."""
+        """Return whether an entry is left out for its own files, and not for something that olmc lacks offline."""
         return any(problem.code not in _OFFLINE for content in self.contents for problem in content.problems)
 
 
@@ -365,7 +365,7 @@ _UNAPPLIED_HOOKS = frozenset(("Skip", "SyncFail", "PreDelete", "PostDelete"))
 
 
 def _is_unapplied_hook(manifest: Manifest) -> bool:
-    """Whether Argo CD leaves an object out of each sync that succeeds, as its annotation asks."""
+    """Return whether Argo CD leaves an object out of each sync that succeeds, as its annotation asks."""
     hooks = as_text(annotations_of(manifest.object).get("argocd.argoproj.io/hook")).split(",")
     return _UNAPPLIED_HOOKS.issuperset(hook.strip() for hook in hooks)
 
@@ -502,8 +502,8 @@ def _without_variants(
 
 
 def _is_applied_by_name(entry: RepositoryEntry, clusters: Sequence[str]) -> bool:
-    """Whether an object of a tool in the repository applies an entry to a cluster by its name, and no pattern of a set
-    does so for clusters that only the tool knows."""
+    """Return whether an object of a tool in the repository applies an entry to a cluster by its name, and no pattern of
+    a set does so for clusters that only the tool knows."""
     return any(
         applier.destination.cluster in clusters
         and applier.destination.cluster != LOCAL_CLUSTER

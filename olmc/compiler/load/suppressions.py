@@ -153,7 +153,7 @@ def _suppressing(
 
 @cache
 def _matches(pattern: str, path: str) -> bool:
-    """Whether a pattern as in .gitignore speaks of a file; it can't speak of no file at all."""
+    """Return whether a pattern as in .gitignore speaks of a file; it can't speak of no file at all."""
     if not pattern:
         return True
     if not path:

@@ -31,7 +31,7 @@ class UnsavedPath(_Base):
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether it has another text than the disk."""
+        """Return whether it has another text than the disk."""
         return str(self) in self.unsaved
 
     @property
@@ -109,7 +109,7 @@ def _path_with(path: str, unsaved: Mapping[str, bytes], absent: tuple[str, ...])
 
 
 def has_absent(root: Path) -> bool:
-    """Whether something below or beside a path counts as not there."""
+    """Return whether something below or beside a path counts as not there."""
     return isinstance(root, UnsavedPath) and bool(root.absent)
 
 
@@ -119,5 +119,6 @@ def is_absent(path: Path) -> bool:
 
 
 def is_unsaved(path: Path) -> bool:
-    """Whether a file has another text than the disk, so that a program which is given its path reads what is old."""
+    """Return whether a file has another text than the disk, so that a program which is given its path reads what is
+    old."""
     return isinstance(path, UnsavedPath) and path.is_unsaved

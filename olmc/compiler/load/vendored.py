@@ -73,7 +73,7 @@ def content_digest(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def is_vendored(root: Path, folder: Folder) -> bool:
-    """Whether a folder of the workspace at `root` is the one that `olmc vendor` writes."""
+    """Return whether a folder of the workspace at `root` is the one that `olmc vendor` writes."""
     if folder.path != VENDOR_FOLDER or MARK_FILE not in folder.files:
         return False
     text = read_text(root, folder.join(MARK_FILE), Report())

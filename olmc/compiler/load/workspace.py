@@ -371,14 +371,14 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
 
 
 def _may_be_idle(request: CompileRequest, folder: Folder) -> bool:
-    """Whether a tree may be a repository of bundles that a request wants without its bundles."""
+    """Return whether a tree may be a repository of bundles that a request wants without its bundles."""
     state = request.options.state
     is_fresh = state is None or not state.objects
     return request.without_idle_bundles and is_fresh and has_many_packages(folder)
 
 
 def installs_nothing(root: Path, folder: Folder) -> bool:
-    """Whether a tree without bundles has no manifest, no catalog and nothing to build."""
+    """Return whether a tree without bundles has no manifest, no catalog and nothing to build."""
     reading = found_files()
     add_parts(root, folder, reading, Report())
     return not (reading.manifests or reading.catalogs or has_kustomizations(root, folder))
@@ -465,7 +465,7 @@ def _workspace_of(
 
 
 def is_empty(workspace: Workspace) -> bool:
-    """Whether a workspace has nothing that could be compiled."""
+    """Return whether a workspace has nothing that could be compiled."""
     return not (
         workspace.manifests
         or workspace.bundles

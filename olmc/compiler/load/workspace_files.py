@@ -94,7 +94,7 @@ _TEMPLATES = (".yaml", ".yml", ".json", ".tpl")
 
 
 def is_for_cluster(text: str) -> bool:
-    """Whether a text shows that it is meant for Kubernetes or for OLM, though it may not be readable.
+    """Return whether a text shows that it is meant for Kubernetes or for OLM, though it may not be readable.
 
     It does where one of its lines, or one of its mappings in braces, begins with an apiVersion that looks like one of
     Kubernetes and another with a kind, or one with a schema of OLM.
@@ -111,7 +111,7 @@ def foreign_file(path: str, problems: Report) -> Diagnostic:
 
 
 def is_chart(folder: Folder) -> bool:
-    """Whether a folder is a Helm chart, whose templates/ are no YAML before Helm has rendered them."""
+    """Return whether a folder is a Helm chart, whose templates/ are no YAML before Helm has rendered them."""
     return CHART_FILE in folder.files
 
 
@@ -355,7 +355,7 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
 
 
 def _has_objects(path: str, text: str) -> bool:
-    """Whether Kubernetes reads an object of a part of a text that can't be read as a whole."""
+    """Return whether Kubernetes reads an object of a part of a text that can't be read as a whole."""
     for part in split.parts(text):
         findings = Report()
         documents = read(path, part, findings)
@@ -368,7 +368,8 @@ def _has_objects(path: str, text: str) -> bool:
 
 
 def _has_catalog_schema(value: Any) -> bool:
-    """Whether a document says that it is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
+    """Return whether a document says that it is part of a file-based catalog, whose keys count in any case
+    (R-CAT-121)."""
     items = value.items() if isinstance(value, dict) else ()
     return any(key.casefold() == "schema" and isinstance(text, str) and text.startswith("olm.") for key, text in items)
 
@@ -435,7 +436,7 @@ _OF_SERVICES = frozenset(
 
 
 def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str], bool]:
-    """Whether a tool applies a file by its path, as far as the directory says so.
+    """Return whether a tool applies a file by its path, as far as the directory says so.
 
     Where objects of Argo CD or Flux say what they apply, or kustomize or Helm build what is applied, that is what they
     apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder, unless the bundle is at

@@ -223,13 +223,13 @@ class InstallPlan(NamedTuple):
 
     @property
     def runs_twice(self) -> bool:
-        """Whether OLM carries it out twice: the label of its component is written while it runs for the first time, so
-        that its status can't be (observed-2). One that somebody approves has the label by then."""
+        """Return whether OLM carries it out twice: the label of its component is written while it runs for the first
+        time, so that its status can't be (observed-2). One that somebody approves has the label by then."""
         return self.approval != "Manual" and not self.resumed
 
     @property
     def is_ignored(self) -> bool:
-        """Whether OLM leaves it alone: a person wrote it, so that its status has no steps (R-CAT-607)."""
+        """Return whether OLM leaves it alone: a person wrote it, so that its status has no steps (R-CAT-607)."""
         return self.given is not None and not (self.phase or self.steps or self.lookups or self.resumed)
 
     @property
@@ -383,7 +383,7 @@ OLMCONFIG = ObjectKey(OLM_GROUP, "OLMConfig", "", "cluster")
 
 
 def disables_copies(config: KubernetesObject) -> bool:
-    """Whether an OLMConfig switches copies of globally installed operators off (R-COPY-5)."""
+    """Return whether an OLMConfig switches copies of globally installed operators off (R-COPY-5)."""
     return bool(mapping(spec_of(config).get("features")).get("disableCopiedCSVs"))
 
 
@@ -435,7 +435,7 @@ class Cluster(NamedTuple):
 
     @property
     def disables_copies(self) -> bool:
-        """Whether OLMConfig `cluster` switches copies of globally installed operators off (R-COPY-5)."""
+        """Return whether OLMConfig `cluster` switches copies of globally installed operators off (R-COPY-5)."""
         config = self.objects.get(OLMCONFIG) if self.profile.copied_disable else None
         return config is not None and disables_copies(config.object)
 
@@ -444,7 +444,8 @@ class Cluster(NamedTuple):
         return tuple(self.groups.within(namespace).values())
 
     def has_csv(self, name: NamespacedName) -> bool:
-        """Whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the same."""
+        """Return whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the
+        same."""
         copy = self.copies.get(name)
         if name in self.csvs or copy is None:
             return name in self.csvs

@@ -308,7 +308,7 @@ class Csv(_CsvFields):
 
     @cached_property
     def surface_is_readable(self) -> bool:
-        """Whether every CRD name, owned or required, has a dot (R-OG-12)."""
+        """Return whether every CRD name, owned or required, has a dot (R-OG-12)."""
         return all("." in item.name for item in (*self.owned_crds, *self.required_crds))
 
     @cached_property
@@ -371,7 +371,7 @@ class OperatorGroup(NamedTuple):
 
     @property
     def fails_forward(self) -> bool:
-        """Whether a failed CSV may be replaced (R-OG-9); any other upgradeStrategy means the default."""
+        """Return whether a failed CSV may be replaced (R-OG-9); any other upgradeStrategy means the default."""
         return bool(self.spec.get("upgradeStrategy") == "TechPreviewUnsafeFailForward")
 
     @property

@@ -299,12 +299,12 @@ class Profile(NamedTuple):
 
 
 def upgrades_from_any_catalog(options: Options, profile: Profile) -> bool:
-    """Whether an upgrade may come from another catalog where the Subscription's own has none (D17)."""
+    """Return whether an upgrade may come from another catalog where the Subscription's own has none (D17)."""
     chosen = options.legacy_precedence
     return profile.resolver_precedence == "any catalog" if chosen is None else chosen
 
 
 def asks_owners_of_crds(options: Options, profile: Profile) -> bool:
-    """Whether which updates of CRDs are refused depends on how many CSVs own them (D29)."""
+    """Return whether which updates of CRDs are refused depends on how many CSVs own them (D29)."""
     chosen = options.legacy_crd_rules
     return profile.crd_update == "owners" if chosen is None else chosen

@@ -68,7 +68,8 @@ class Reason(StrEnum):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether somebody asked for it by the usual ways: a pattern, or output that is kept beside its input."""
+        """Return whether somebody asked for it by the usual ways: a pattern, or output that is kept beside its
+        input."""
         return self in _CHOSEN
 
 
@@ -329,7 +330,7 @@ class Workspace(NamedTuple):
 
     @property
     def has_extensions(self) -> bool:
-        """Whether OLM v1 has anything to do with it, or had when it was locked."""
+        """Return whether OLM v1 has anything to do with it, or had when it was locked."""
         is_locked = self.lock is not None and bool(self.lock.extensions)
         return is_locked or bool(self.extensions) or bool(self.extension_catalogs)
 
@@ -389,7 +390,8 @@ class ClusterState(NamedTuple):
 
     @property
     def is_of_repository(self) -> bool:
-        """Whether it is what a repository comes to rest in, or an empty cluster, and no recording of a cluster."""
+        """Return whether it is what a repository comes to rest in, or an empty cluster, and no recording of a
+        cluster."""
         return (bool(self.tracked) and not self.expected) or not self.objects
 
     @property

@@ -79,7 +79,7 @@ def foreign_finalizers(obj: _Object, group: str, at_work: Collection[str]) -> It
 
 
 def is_terminating(obj: _Object) -> bool:
-    """Whether an object is deleted and waits for finalizers: OLM no longer looks at such a CSV (observed-96)."""
+    """Return whether an object is deleted and waits for finalizers: OLM no longer looks at such a CSV (observed-96)."""
     return not {"deletionTimestamp", "deletionGracePeriodSeconds"}.isdisjoint(metadata_of(obj))
 
 
@@ -290,7 +290,7 @@ _EXTENSION_OWNER = "olm.operatorframework.io/owner-"
 
 
 def is_extension(obj: _Object) -> bool:
-    """Whether an object is a ClusterExtension."""
+    """Return whether an object is a ClusterExtension."""
     return obj.get("kind") == EXTENSION and obj.get("apiVersion") == EXTENSIONS_V1
 
 
@@ -376,8 +376,8 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
 
 
 def is_stated_to_run(source: Mapping[str, Any], running: Collection[str]) -> bool:
-    """Whether the Pod of a CatalogSource runs: by `running`, which has `namespace/name` or `all`, or by its status
-    (R-CAT-166)."""
+    """Return whether the Pod of a CatalogSource runs: by `running`, which has `namespace/name` or `all`, or by its
+    status (R-CAT-166)."""
     state = mapping(mapping(source.get("status")).get("connectionState")).get("lastObservedState")
     return state == "READY" or "all" in running or f"{namespace_of(source)}/{name_of(source)}" in running
 

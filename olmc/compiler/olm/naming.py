@@ -310,8 +310,8 @@ def managed_labels(is_managed: bool) -> dict[str, str]:
 
 
 def is_known_by_label(existing: KubernetesObject, new: KubernetesObject) -> bool:
-    """Whether OLM finds an object that is there before it writes its own: it knows what has its label alone, if its own
-    have that (R-OC-2, R-CR-1)."""
+    """Return whether OLM finds an object that is there before it writes its own: it knows what has its label alone, if
+    its own have that (R-OC-2, R-CR-1)."""
     return MANAGED not in labels_of(new) or labels_of(existing).get(MANAGED) == "true"
 
 
@@ -417,7 +417,7 @@ class OpenShiftMaximum(NamedTuple):
     error: str = ""
 
     def blocks(self, following: Release) -> bool:
-        """Whether a cluster with the operator gets no upgrade to the release `following` (R-OCP-4, R-OCP-5)."""
+        """Return whether a cluster with the operator gets no upgrade to the release `following` (R-OCP-4, R-OCP-5)."""
         return bool(self.error) or (self.release is not None and _comparable(self.release) < _comparable(following))
 
 

@@ -130,7 +130,7 @@ class Changes(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether there is any difference."""
+        """Return whether there is any difference."""
         return bool(self.added or self.changed or self.stale)
 
 

@@ -221,12 +221,12 @@ def _certificate_labels(profile: Profile, csv: Csv, which: str) -> dict[str, str
 
 
 def is_applied(key: ObjectKey) -> bool:
-    """Whether OLM applies an object that serves a Deployment; it replaces the others (R-CERT-2)."""
+    """Return whether OLM applies an object that serves a Deployment; it replaces the others (R-CERT-2)."""
     return key.kind in ("Service", "ClusterRoleBinding") or key.namespace == "kube-system"
 
 
 def is_certificate(secret: KubernetesObject) -> bool:
-    """Whether a Secret is one of OLM, which it uses again; it replaces any other (R-CERT-2)."""
+    """Return whether a Secret is one of OLM, which it uses again; it replaces any other (R-CERT-2)."""
     return CA_HASH in annotations_of(secret) or "olmCAKey" in mapping(secret.get("data"))
 
 
@@ -617,7 +617,7 @@ def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> 
 
 
 def _is_too_large(deployment: KubernetesObject) -> bool:
-    """Whether the API server reads no request with this Deployment, of which each container has a whole config.
+    """Return whether the API server reads no request with this Deployment, of which each container has a whole config.
 
     Looking ends where it is too large, since a small workspace can ask for gigabytes.
     """
@@ -631,7 +631,7 @@ def _is_too_large(deployment: KubernetesObject) -> bool:
 
 
 def is_written(csv: Csv, cluster: Cluster, options: Options) -> bool:
-    """Whether all Deployments of a CSV exist as OLM would write them, so that it writes none (observed-58)."""
+    """Return whether all Deployments of a CSV exist as OLM would write them, so that it writes none (observed-58)."""
     for item in csv.deployments:
         key = ObjectKey("apps", "Deployment", csv.namespace, item.name)
         stored = cluster.objects.get(key)

@@ -483,7 +483,7 @@ def asking_for(csv: Csv, cluster: Cluster) -> tuple[Csv, ...]:
 
 
 def is_left(csv: Csv, cluster: Cluster) -> bool:
-    """Whether OLM installed a CSV that nothing asks for any more: no Subscription, Install or other operator."""
+    """Return whether OLM installed a CSV that nothing asks for any more: no Subscription, Install or other operator."""
     if PROPERTIES not in csv.annotations or namespaced_name(csv) in cluster.installed:
         return False
     package = package_of(csv.object)

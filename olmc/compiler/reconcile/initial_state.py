@@ -72,7 +72,8 @@ if TYPE_CHECKING:
 
 
 def is_refused_crd(manifest: Manifest, report: Report) -> bool:
-    """Whether a manifest is a CRD that the API server refuses to create; each reason goes to `report`, at its place.
+    """Return whether a manifest is a CRD that the API server refuses to create; each reason goes to `report`, at its
+    place.
 
     Not judged is a CRD that was taken from a cluster, which may hold what no new one may, and what is only a part of
     one, as patches for kustomize are.
@@ -154,7 +155,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
 
 
 def _is_held(manifest: Manifest, options: Options) -> bool:
-    """Whether the cluster that is begun with has an object as it is: then the API server has taken it."""
+    """Return whether the cluster that is begun with has an object as it is: then the API server has taken it."""
     return options.state is not None and options.state.objects.get(object_key(manifest.object)) is manifest
 
 

@@ -164,8 +164,8 @@ def _waiting(before: InstallPlan, after: InstallPlan) -> InstallPlan:
 
 
 def _goes_on(plan: InstallPlan, options: Options) -> bool:
-    """Whether OLM goes on with a given plan that it does not work on: one that is approved by now, or one that failed
-    with the account of a group, which somebody may have given more rights since (R-CAT-605)."""
+    """Return whether OLM goes on with a given plan that it does not work on: one that is approved by now, or one that
+    failed with the account of a group, which somebody may have given more rights since (R-CAT-605)."""
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/installplan_sync.go#L16-L76
     if plan.phase == FAILED:
         return bool(status_of(plan.given or {}).get("attenuatedServiceAccountRef"))
@@ -356,14 +356,14 @@ def installed_condition(status: Mapping[str, Any]) -> tuple[str, str, str] | Non
 
 
 def is_approved(plan: InstallPlan, options: Options) -> bool:
-    """Whether a given plan is approved, by itself or by an option (R-CAT-607)."""
+    """Return whether a given plan is approved, by itself or by an option (R-CAT-607)."""
     names = {f"{plan.namespace}/{csv}" for csv in plan.csvs}
     return plan.approved or "all" in options.approve or not names.isdisjoint(options.approve)
 
 
 def is_heeded(plan: InstallPlan) -> bool:
-    """Whether OLM looks at a given plan: it skips one whose status has nothing to do, as those have that somebody wrote
-    by hand, whether approved or not (R-CAT-607)."""
+    """Return whether OLM looks at a given plan: it skips one whose status has nothing to do, as those have that
+    somebody wrote by hand, whether approved or not (R-CAT-607)."""
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/operator.go#L2103-L2106
     status = status_of(plan.given or {})
     return bool(status.get("plan") or status.get("bundleLookups"))
@@ -415,7 +415,7 @@ def _lost_content(plan: InstallPlan, cluster: Cluster) -> tuple[int, str] | None
 
 
 def _misses_catalog(subscription: Subscription) -> bool:
-    """Whether a Subscription says that its catalog is missing, or that there is none at all (R-CAT-651)."""
+    """Return whether a Subscription says that its catalog is missing, or that there is none at all (R-CAT-651)."""
     missing = f"targeted catalogsource {subscription.catalog.namespace}/{subscription.catalog.name} missing"
     unhealthy = mapping(subscription.unhealthy)
     return unhealthy.get("reason") == "NoCatalogSourcesFound" or unhealthy.get("message") == missing

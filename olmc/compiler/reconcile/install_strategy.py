@@ -91,7 +91,7 @@ def missing_token(
 
 
 def _is_token(obj: KubernetesObject, namespace: str, account: str) -> bool:
-    """Whether an object is a Secret that Kubernetes fills with a token of an account."""
+    """Return whether an object is a Secret that Kubernetes fills with a token of an account."""
     if obj["kind"] != "Secret" or obj.get("type") != _TOKEN or obj["metadata"].get("namespace") != namespace:
         return False
     return annotations_of(obj).get(_ACCOUNT) == account
@@ -358,8 +358,8 @@ def _certificate_problem(csv: Csv, cluster: Cluster, options: Options, asked: _A
 
 
 def _is_reused(existing: Rendered, options: Options) -> bool:
-    """Whether OLM does not replace an object that is there: a certificate of its own, or one from a bundle, whose plan
-    decides on it. Without OLM the one in the workspace serves."""
+    """Return whether OLM does not replace an object that is there: a certificate of its own, or one from a bundle,
+    whose plan decides on it. Without OLM the one in the workspace serves."""
     if existing.provenance.origin is not Origin.MANIFEST or options.purpose == "apply":
         return True
     return existing.identity.kind == "Secret" and is_certificate(existing.object)

@@ -154,7 +154,7 @@ def without_replaced(cluster: Cluster) -> Cluster:
 
 
 def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
-    """Whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
+    """Return whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
     member = cluster.members.get(name)
     if member is None or member.phase != "Replacing" or is_terminating(member.csv.object):
         return False
@@ -275,7 +275,8 @@ def _unowned(rendered: Rendered) -> Rendered:
 
 
 def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
-    """Whether an object belongs to one of the API services alone, as the ClusterRoles of their APIs do (R-CR-4)."""
+    """Return whether an object belongs to one of the API services alone, as the ClusterRoles of their APIs do
+    (R-CR-4)."""
     owners = owner_references(rendered.object) if services else []
     return bool(owners) and all(ref.get("kind") == "APIService" and ref.get("name") in services for ref in owners)
 
@@ -304,7 +305,7 @@ def _without_owner(key: ObjectKey, rendered: Rendered, removed: NamespacedName, 
 
 
 def _refers_to(ref: Mapping[str, object], home: str, removed: NamespacedName) -> bool:
-    """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
+    """Return whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
     return ref.get("kind") in _OWNERS and ref.get("name") == removed.name and home == removed.namespace
 
 
@@ -326,12 +327,12 @@ _NOT_COPIED = frozenset(
 
 
 def may_be_copied(member: CsvState) -> bool:
-    """Whether nothing about its group keeps a CSV from being copied."""
+    """Return whether nothing about its group keeps a CSV from being copied."""
     return bool(member.phase) and member.reason not in _NOT_COPIED
 
 
 def gets_api_roles(member: CsvState, profile: Profile) -> bool:
-    """Whether ClusterRoles are made for the APIs of a CSV."""
+    """Return whether ClusterRoles are made for the APIs of a CSV."""
     # OLM makes them in a sync of a CSV that has Succeeded before, without regard to its group (R-CR-1). Before 0.10 it
     # makes them in the sync that copies the CSV, and the documents mention global operators alone.
     match profile.api_clusterrole_when:
@@ -582,7 +583,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
 
 
 def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
-    """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
+    """Return whether a plan of the workspace wrote a CSV, but did not get to its end."""
     return csv.name in plan.csvs and plan.phase in (INSTALLING, "Failed")
 
 

@@ -21,12 +21,12 @@ from olmc.k8s.yaml import locate
 
 
 def is_descoped(csv: Csv, options: Options) -> bool:
-    """Whether descoping is on and a CSV counts as descoped, plain or global."""
+    """Return whether descoping is on and a CSV counts as descoped, plain or global."""
     return options.descoped and csv.scope != "scoped"
 
 
 def binds_itself(member: CsvState, options: Options) -> bool:
-    """Whether OLM copies an operator's own Roles and bindings to where it works.
+    """Return whether OLM copies an operator's own Roles and bindings to where it works.
 
     Descoped operators, and all that work in all namespaces, have other bindings (R-DESCOPE-8, R-DESCOPE-10).
     """
@@ -49,7 +49,7 @@ def no_group(namespace: str) -> OperatorGroup:
 
 
 def is_no_group(group: OperatorGroup | None) -> bool:
-    """Whether a group is the stand-in of `no_group`."""
+    """Return whether a group is the stand-in of `no_group`."""
     return group is not None and not group.name
 
 
@@ -179,8 +179,8 @@ def with_targets(
 
 
 def gets_roles(group: OperatorGroup) -> bool:
-    """Whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the group's
-    name fits into their owner label (observed-9). Only then is its annotation pruned."""
+    """Return whether the sync of a group gets as far as its ClusterRoles: nothing ended it before (R-OG-5), and the
+    group's name fits into their owner label (observed-9). Only then is its annotation pruned."""
     return not group.problem and len(group.name) <= _LABEL_LIMIT
 
 
@@ -195,7 +195,7 @@ def prune_provided_apis(
 
 
 def account_exists(objects: Mapping[ObjectKey, Rendered], namespace: str, name: str) -> bool:
-    """Whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
+    """Return whether a ServiceAccount exists; every namespace has one called `default` (U-9)."""
     return name == "default" or ObjectKey("", "ServiceAccount", namespace, name) in objects
 
 
@@ -208,7 +208,7 @@ def target_set(group: OperatorGroup) -> frozenset[str] | None:
 
 
 def intersects(group: OperatorGroup, other: OperatorGroup) -> bool:
-    """Whether two groups share a namespace (R-CSV-11)."""
+    """Return whether two groups share a namespace (R-CSV-11)."""
     first, second = target_set(group), target_set(other)
     if first is None:
         return second is None or bool(second)
@@ -363,7 +363,7 @@ def api_verdict(
 
 
 def _counts_as_other(group: NamespacedName, other: NamespacedName, profile: Profile) -> bool:
-    """Whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
+    """Return whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
     if profile.og_intersection_scope == "all":
         return other != group
     return other.name != group.name and other.namespace != group.namespace

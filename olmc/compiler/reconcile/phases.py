@@ -377,7 +377,8 @@ def observed_conditions(condition: KubernetesObject, before: KubernetesObject) -
 
 
 def _is_left_over(item: Mapping[str, Any], condition: KubernetesObject) -> bool:
-    """Whether a condition in the status of an OperatorCondition is not in its spec, and of another generation."""
+    """Return whether a condition in the status of an OperatorCondition is not in its spec, and of another
+    generation."""
     if any(item.get("type") == each.get("type") for each in mappings(spec_of(condition).get("conditions"))):
         return False
     observed = item.get("observedGeneration")
@@ -437,8 +438,8 @@ def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> f
 
 
 def _may_take_from(owner: NamespacedName, csv: Csv, members: Mapping[NamespacedName, CsvState]) -> bool:
-    """Whether the API services of a CSV are this one's to take: its own, those of the one it replaces, and those of any
-    that is being replaced (R-API-3)."""
+    """Return whether the API services of a CSV are this one's to take: its own, those of the one it replaces, and those
+    of any that is being replaced (R-API-3)."""
     if owner in (namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces)):
         return True
     return owner in members and members[owner].phase == "Replacing"

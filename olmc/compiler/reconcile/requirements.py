@@ -140,7 +140,7 @@ class RequirementContext(NamedTuple):
 
 
 def requirements(csv: Csv, context: RequirementContext) -> tuple[bool, tuple[Status, ...]]:
-    """Whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
+    """Return whether a CSV's requirements are met, and the list that OLM writes about them, in its order (R-REQ-1)."""
     # OLM goes through all of them even after a failure, so that the list is always whole (R-REQ-1).
     entries = [
         *_min_kube_version(csv, context.kube_version),
@@ -342,7 +342,7 @@ def _service_account(
 
 
 def owned_by_others(csv: Csv, account: str, objects: Mapping[ObjectKey, Rendered]) -> bool:
-    """Whether a ServiceAccount has CSVs as owners, none of which is this one."""
+    """Return whether a ServiceAccount has CSVs as owners, none of which is this one."""
     rendered = objects.get(ObjectKey("", ACCOUNT, csv.namespace, account))
     references = owner_references(rendered.object) if rendered else ()
     # Anything else may own an account; only CSVs compete for one (R-REQ-7).
@@ -364,7 +364,7 @@ def _made_by_olm(csv: Csv, entry: StrategyPermissions, context: RequirementConte
 def permission_entries_satisfied(
     csv: Csv, entries: Sequence[StrategyPermissions], scope: str, context: RequirementContext
 ) -> bool:
-    """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
+    """Return whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
     return scope in scopes_of_permissions(csv, entries, (scope,), context)
 
 

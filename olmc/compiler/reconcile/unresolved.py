@@ -129,8 +129,8 @@ def _of_unreadable_csv(diagnostic: Diagnostic, resolve_request: ResolveRequest, 
 
 
 def is_not_vendored(source: CatalogSource) -> bool:
-    """Whether a CatalogSource names an image whose content the workspace does not have, or is a template without its
-    bundles."""
+    """Return whether a CatalogSource names an image whose content the workspace does not have, or is a template without
+    its bundles."""
     has_image = bool(spec_of(source.manifest or {}).get("image"))
     return source.lacks_bundles or (source.catalog is None and not source.refused and has_image)
 

@@ -79,7 +79,7 @@ def defined_kinds(objects: Iterable[KubernetesObject]) -> frozenset[GroupKind]:
 
 
 def is_issued(obj: KubernetesObject) -> bool:
-    """Whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
+    """Return whether an object is one of cert-manager's, such as an Issuer or a Certificate."""
     return object_key(obj).group == CERT_MANAGER
 
 
@@ -187,7 +187,7 @@ def backends(context: RenderContext) -> Backends:
 
 
 def _is_cert_manager(csv: Csv) -> bool:
-    """Whether an operator is what issues certificates.
+    """Return whether an operator is what issues certificates.
 
     It can't issue its own: for each it creates a CertificateRequest, which its webhook has to admit first.
     """
@@ -297,7 +297,7 @@ def _without_server_fields(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _is_olms_own(rendered: Rendered) -> bool:
-    """Whether an object only makes sense with OLM around."""
+    """Return whether an object only makes sense with OLM around."""
     origin = rendered.provenance.origin
     # A group's ClusterRoles may also lie there as manifests that were taken from a cluster.
     if group_by_label(rendered.object) is not None or serves_catalog(rendered.object):

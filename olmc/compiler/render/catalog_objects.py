@@ -131,12 +131,12 @@ def _serves(service: KubernetesObject) -> tuple[Any, ...]:
 
 
 def _is_too_long(source: CatalogSource, profile: Profile) -> bool:
-    """Whether OLM fails at the NetworkPolicies of a catalog, which come first: their labels hold its name."""
+    """Return whether OLM fails at the NetworkPolicies of a catalog, which come first: their labels hold its name."""
     return profile.catalog_objects["egress"] is not None and len(source.key.name) > _LABEL_LIMIT
 
 
 def is_of_configmap(source: CatalogSource) -> bool:
-    """Whether a catalog is read from a ConfigMap."""
+    """Return whether a catalog is read from a ConfigMap."""
     return spec_of(source.manifest or {}).get("sourceType") in FROM_CONFIGMAP
 
 

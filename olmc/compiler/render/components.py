@@ -133,8 +133,8 @@ def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
 
 
 def _is_dangling(namespace: str, member: CsvState, original: KubernetesObject) -> bool:
-    """Whether OLM deletes the copy in a namespace: the original conflicts with one of another group, or does not list
-    the namespace in its own annotation, which is all that OLM asks (R-COPY-7)."""
+    """Return whether OLM deletes the copy in a namespace: the original conflicts with one of another group, or does not
+    list the namespace in its own annotation, which is all that OLM asks (R-COPY-7)."""
     listed = str(annotations_of(original).get(TARGETS, ""))
     return member.reason == CONFLICT or (listed != "" and namespace not in listed.split(","))
 
@@ -263,7 +263,7 @@ def owned_by_configmaps(context: RenderContext, objects: Sequence[Rendered]) -> 
 
 
 def _has_copies(context: RenderContext) -> bool:
-    """Whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
+    """Return whether CSVs are copied; what is applied without OLM has neither copies nor surrogates."""
     return context.options.copied_csvs or context.options.purpose == "apply"
 
 
@@ -396,8 +396,8 @@ def refused_objects(inputs: Inputs) -> Pass:
 
 
 def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
-    """Whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with them
-    (R-COPY-7)."""
+    """Return whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with
+    them (R-COPY-7)."""
     owners = csvs_by_reference(obj) if has_copy_label(obj) else ()
     return bool(owners) and len(owners) == len(owner_references(obj)) and not any(owner in csvs for owner in owners)
 

@@ -240,7 +240,7 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
 
 
 def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
-    """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
+    """Return whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
     # OLM uses a Secret that is there again, if its certificate still holds; and a Service of the bundle comes later
     # (R-CERT-3, observed-24).
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
@@ -269,8 +269,8 @@ def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> Kuber
 
 
 def _is_not_recreated(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:
-    """Whether an object was deleted that OLM only makes along with an installation, and nothing makes it install again
-    (observed-82)."""
+    """Return whether an object was deleted that OLM only makes along with an installation, and nothing makes it install
+    again (observed-82)."""
     key, state = object_key(obj), context.options.state
     if state is None or key in context.cluster.objects or key.kind == "Secret":
         return False

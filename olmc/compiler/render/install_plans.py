@@ -83,8 +83,8 @@ def _health(name: str, namespace: str, healthy: bool) -> dict[str, Any]:
 
 
 def _is_unchecked(context: RenderContext, s: Subscription) -> bool:
-    """Whether OLM fails to check a catalog: then it writes nothing about any of them, nor about deprecations, and what
-    the Subscription has stays (R-CAT-650)."""
+    """Return whether OLM fails to check a catalog: then it writes nothing about any of them, nor about deprecations,
+    and what the Subscription has stays (R-CAT-650)."""
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/subscription/reconciler.go#L233-L276
     return any(source.is_unchecked for source in _catalogs_of(context, s))
 

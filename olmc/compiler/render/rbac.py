@@ -400,7 +400,8 @@ def provided_apis(context: RenderContext) -> Iterator[Rendered]:
 
 
 def _is_restored(context: RenderContext, csv: Csv, stored: KubernetesObject, role: KubernetesObject) -> bool:
-    """Whether OLM writes a ClusterRole that is there again: that of a CSV which works, if it knows it by its label."""
+    """Return whether OLM writes a ClusterRole that is there again: that of a CSV which works, if it knows it by its
+    label."""
     member = context.cluster.members.get(namespaced_name(csv))
     return member is not None and gets_api_roles(member, context.profile) and is_known_by_label(stored, role)
 
@@ -412,7 +413,7 @@ def _is_served(context: RenderContext, api: OwnedAPI) -> bool:
 
 
 def _is_left_to_administrators(context: RenderContext, csv: Csv) -> bool:
-    """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
+    """Return whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
     member = context.cluster.members.get(namespaced_name(csv))
     return member is not None and is_no_group(member.group)
 

@@ -305,7 +305,7 @@ def _configuration(
 
 
 def is_left_alone(context: RenderContext, member: CsvState) -> bool:
-    """Whether OLM only looks at a CSV that works, and writes nothing of what it installed (observed-82)."""
+    """Return whether OLM only looks at a CSV that works, and writes nothing of what it installed (observed-82)."""
     csv, state = member.csv, context.options.state
     known = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name)) if state is not None else None
     if known is None or status_of(known.object).get("phase") != "Succeeded" or not member.succeeded:
@@ -327,8 +327,8 @@ def edited(context: RenderContext, member: CsvState, key: ObjectKey) -> Rendered
 
 
 def reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
-    """Whether OLM misses something of a CSV that works, one after the other: a certificate, what serves an API service,
-    the configuration of a webhook, or a conversion."""
+    """Return whether OLM misses something of a CSV that works, one after the other: a certificate, what serves an API
+    service, the configuration of a webhook, or a conversion."""
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2369-L2427
     objects, profile = context.cluster.objects, context.profile
     owned = {item.deployment for item in csv.owned_apiservices}
@@ -347,7 +347,8 @@ def reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
 
 
 def _is_configured(context: RenderContext, csv: Csv, item: WebhookDescription) -> bool:
-    """Whether the cluster has a configuration for a validating or mutating webhook, by the hash of its description."""
+    """Return whether the cluster has a configuration for a validating or mutating webhook, by the hash of its
+    description."""
     digest = deep_hash("WebhookDescription", item.object)
     labels = filled(
         context.profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=item.name, hash=digest

@@ -387,7 +387,7 @@ def _component_round(
 
 
 def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscription) -> bool:
-    """Whether the CSV that a Subscription has, or would get first, is descoped."""
+    """Return whether the CSV that a Subscription has, or would get first, is descoped."""
     installed = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
     if installed is not None:
         return installed.scope != "scoped"

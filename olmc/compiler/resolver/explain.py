@@ -163,7 +163,7 @@ def held_back(resolve_request: ResolveRequest, resolution: Resolution) -> tuple[
 
 
 def may_be_held(resolve_request: ResolveRequest, resolution: Resolution) -> bool:
-    """Whether a Subscription stays as it is although its channel has an upgrade."""
+    """Return whether a Subscription stays as it is although its channel has an upgrade."""
     return bool(_staying(resolve_request, resolution))
 
 

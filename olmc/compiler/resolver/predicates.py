@@ -287,7 +287,7 @@ def wording(predicate: Predicate) -> str:
 
 
 def matches(predicate: Predicate, entry: Entry) -> bool:
-    """Whether `entry` meets the predicate (R-CAT-320)."""
+    """Return whether `entry` meets the predicate (R-CAT-320)."""
     match predicate:
         case ProvidingAPIPredicate(api):
             return api in entry.apis

@@ -198,7 +198,7 @@ def _impossible(problem: ConstraintProblem) -> set[str]:
 
 
 def _satisfies(problem: ConstraintProblem, chosen: set[str]) -> bool:
-    """Whether the chosen variables, all others being false, satisfy every constraint."""
+    """Return whether the chosen variables, all others being false, satisfy every constraint."""
     return all(_holds(constraint, chosen) for constraints in problem.variables.values() for constraint in constraints)
 
 

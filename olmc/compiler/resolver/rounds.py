@@ -67,14 +67,14 @@ def unreadable_duration(group: OperatorGroup) -> tuple[str, str]:
 
 
 def _unpacks_endlessly(group: OperatorGroup) -> bool:
-    """Whether a group takes the deadline from the Jobs that unpack its bundles (R-CAT-654)."""
+    """Return whether a group takes the deadline from the Jobs that unpack its bundles (R-CAT-654)."""
     timeout = str(group.annotations.get(UNPACK_TIMEOUT, "-1s"))
     return not duration_problem(timeout) and seconds(timeout) == 0
 
 
 def unpacks_too_briefly(group: OperatorGroup) -> bool:
-    """Whether the Jobs that unpack the bundles of a group fail at once: OLM cuts a timeout below a second to 0, which
-    is no time at all (R-CAT-654)."""
+    """Return whether the Jobs that unpack the bundles of a group fail at once: OLM cuts a timeout below a second to 0,
+    which is no time at all (R-CAT-654)."""
     timeout = str(group.annotations.get(UNPACK_TIMEOUT, "-1s"))
     return not duration_problem(timeout) and 0 < seconds(timeout) < 1
 
@@ -173,7 +173,7 @@ def present_of(csv: Csv, cluster: Cluster, subscriptions: Mapping[NamespacedName
 
 
 def fails_forward(cluster: Cluster, namespace: str) -> bool:
-    """Whether the namespace's one OperatorGroup lets upgrades go on from failed CSVs (R-CAT-504, R-CAT-588)."""
+    """Return whether the namespace's one OperatorGroup lets upgrades go on from failed CSVs (R-CAT-504, R-CAT-588)."""
     groups = cluster.groups_in(namespace)
     return cluster.profile.resolver_failforward and len(groups) == 1 and groups[0].fails_forward
 
@@ -513,8 +513,8 @@ def _allows(approval: PolicyApproval | None, s: Subscription, selection: Selecti
 
 
 def _follows(s: Subscription, selection: Selection, *, anywhere: bool) -> bool:
-    """Whether a selection is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of
-    what it has installed (D17)."""
+    """Return whether a selection is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade
+    of what it has installed (D17)."""
     candidate = selection.candidate
     channel = s.channel or candidate.channel
     from_elsewhere = anywhere and bool(s.installed) and selection.replaces == s.installed

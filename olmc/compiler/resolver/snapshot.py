@@ -123,12 +123,13 @@ class Entry:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether it is a descoped operator of another namespace, which nothing here can change (R-DESCOPE-11)."""
+        """Return whether it is a descoped operator of another namespace, which nothing here can change
+        (R-DESCOPE-11)."""
         return isinstance(self.origin, InstalledEntry) and self.origin.elsewhere
 
     @property
     def withheld(self) -> bool:
-        """Whether it only counts for the order of its channel."""
+        """Return whether it only counts for the order of its channel."""
         return isinstance(self.origin, Candidate) and self.origin.withheld
 
     @property
@@ -333,7 +334,7 @@ def snapshot_of(resolve_request: ResolveRequest, present: Iterable[InstalledEntr
 
 
 def is_of_package(entry: Entry, package: str) -> bool:
-    """Whether an entry is of a package: it was served in it, or a property says so."""
+    """Return whether an entry is of a package: it was served in it, or a property says so."""
     return entry.package == package or any(name == package for name, _ in entry.packages)
 
 

@@ -97,18 +97,18 @@ def edge_kind(entry: UpgradeEdges, name: str, version: Version | None) -> EdgeKi
 
 
 def replaces_or_skips(entry: UpgradeEdges, name: str) -> bool:
-    """Whether `entry` names the CSV as the one that it replaces or among those that it skips."""
+    """Return whether `entry` names the CSV as the one that it replaces or among those that it skips."""
     return entry.replaces == name or name in entry.skips
 
 
 def skips_over(entry: UpgradeEdges, version: Version | None) -> bool:
-    """Whether the skipRange of `entry` contains `version`; an unreadable one contains nothing (R-CAT-456)."""
+    """Return whether the skipRange of `entry` contains `version`; an unreadable one contains nothing (R-CAT-456)."""
     skip_range = range_or_none(entry.skip_range)
     return skip_range is not None and version is not None and skip_range.contains(version)
 
 
 def upgrades(entry: UpgradeEdges, installed: InstalledVersion) -> bool:
-    """Whether `entry` is an upgrade of what is installed (R-CAT-410)."""
+    """Return whether `entry` is an upgrade of what is installed (R-CAT-410)."""
     return edge_kind(entry, installed.name, installed.version) is not None
 
 

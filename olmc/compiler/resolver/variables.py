@@ -449,7 +449,7 @@ class ConflictBudget:
     left: int = field(default_factory=lambda: CONFLICTS.most)
 
     def solve(self, solver: Solver, wanted: Sequence[int]) -> bool:
-        """Whether a formula has a solution in which all that is wanted is true; raises UnfinishedError."""
+        """Return whether a formula has a solution in which all that is wanted is true; raises UnfinishedError."""
         before = solver.accum_stats()["conflicts"]
         while self.left > 0:
             solver.conf_budget(min(self.left, _AT_ONCE))
@@ -525,7 +525,7 @@ class Oracle:
         self._solution: frozenset[int] | None = None
 
     def satisfiable(self, names: Iterable[str]) -> bool:
-        """Whether there is a solution in which all of `names` are true."""
+        """Return whether there is a solution in which all of `names` are true."""
         # A variable without a clause is free: it can always be true.
         wanted = [self._numbers[name] for name in names if name in self._numbers]
         if self._solution is not None and self._solution.issuperset(wanted):

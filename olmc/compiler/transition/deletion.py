@@ -232,7 +232,7 @@ def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set
 
 
 def _is_operator(key: ObjectKey) -> bool:
-    """Whether an operator goes with an object: its CSV, or its ClusterExtension with the revisions of it."""
+    """Return whether an operator goes with an object: its CSV, or its ClusterExtension with the revisions of it."""
     return key.kind == CSV_KIND or key.group == EXTENSIONS_V1.partition("/")[0]
 
 
@@ -383,7 +383,7 @@ def removed_by_policies(
 
 
 def _has_fields(live: Any, wanted: Any) -> bool:
-    """Whether a value has what is wanted of it at least."""
+    """Return whether a value has what is wanted of it at least."""
     if isinstance(wanted, Mapping):
         return isinstance(live, Mapping) and all(k in live and _has_fields(live[k], v) for k, v in wanted.items())
     if isinstance(wanted, list):
@@ -484,7 +484,7 @@ def _owned(csv: KubernetesObject) -> list[Mapping[str, object]]:
 
 
 def _is_left(key: ObjectKey, obj: KubernetesObject, move: Handover, crds: set[str]) -> bool:
-    """Whether an object is what OLM v0 leaves behind of an operator, which the steps delete."""
+    """Return whether an object is what OLM v0 leaves behind of an operator, which the steps delete."""
     component = f"{move.package}.{move.namespace}"
     if (key.group, key.kind) == (OLM_GROUP, "Operator"):
         return key.name == component

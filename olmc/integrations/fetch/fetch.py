@@ -84,7 +84,7 @@ class ProofResult(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the content is as good as it can be known to be."""
+        """Return whether the content is as good as it can be known to be."""
         return self.proof not in (Proof.MISSING, Proof.FALSE)
 
     def finding(self) -> Diagnostic:
@@ -97,7 +97,7 @@ class ProofResult(NamedTuple):
 
 
 def is_kept(manifest: ImageManifest) -> bool:
-    """Whether the layers of an image are small enough to be kept."""
+    """Return whether the layers of an image are small enough to be kept."""
     return sum(layer.size for layer in manifest.layers) <= PROOF_BYTES
 
 

@@ -129,11 +129,11 @@ class Tree:
     size: int = 0
 
     def wants(self, name: str) -> bool:
-        """Whether a path is one of the wanted folders, or inside of one."""
+        """Return whether a path is one of the wanted folders, or inside of one."""
         return any(not folder or name == folder or name.startswith(f"{folder}/") for folder in self.wanted)
 
     def leads_to_wanted(self, name: str) -> bool:
-        """Whether a wanted folder is inside of what stands at a path, or is it."""
+        """Return whether a wanted folder is inside of what stands at a path, or is it."""
         return any(folder == name or folder.startswith(f"{name}/") for folder in self.wanted)
 
     def unsafe(self, name: str, cause: str) -> VendorError:
@@ -483,7 +483,7 @@ def _files(tree: Tree, folders: Mapping[str, str]) -> Iterator[tuple[str, Path]]
 
 
 def _is_content(path: str) -> bool:
-    """Whether a file inside of the wanted folders is more than housekeeping."""
+    """Return whether a file inside of the wanted folders is more than housekeeping."""
     *folders, name = path.split("/")
     return not any(folder.startswith(".") for folder in folders) and name.casefold() not in _OF_GIT
 

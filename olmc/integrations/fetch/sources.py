@@ -425,7 +425,7 @@ def _digest_in(layout: Layout, image: str) -> str:
 
 
 def _same(name: str, image: str) -> bool:
-    """Whether a name in a layout, which may be a tag alone, is that of an image."""
+    """Return whether a name in a layout, which may be a tag alone, is that of an image."""
     try:
         return not {*"/:"}.isdisjoint(name) and parse(name) == parse(image)
     except VendorError:

@@ -270,7 +270,7 @@ def _reason(error: BaseException) -> str:
 
 
 def is_loopback(registry: str) -> bool:
-    """Whether a host, with or without port, is this machine."""
+    """Return whether a host, with or without port, is this machine."""
     host = urlsplit(f"//{registry}").hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -445,7 +445,7 @@ def _host(registry: str) -> str:
 
 
 def _is_insecure(network: Network, location: MirrorLocation) -> bool:
-    """Whether a registry may be asked without TLS: the user says so, or it is on this machine."""
+    """Return whether a registry may be asked without TLS: the user says so, or it is on this machine."""
     return location.insecure or _is_insecure_host(network, location.reference.registry)
 
 

@@ -199,7 +199,7 @@ def _ends(client: Any, futures: dict[Any, int], address: str) -> Iterator[TaskEn
 
 
 def _has_workers(client: Any, address: str) -> bool:
-    """Whether the scheduler has any worker; raises SchedulerError where it does not answer."""
+    """Return whether the scheduler has any worker; raises SchedulerError where it does not answer."""
     # Twice what a peer may be silent: a connection that is silent is not closed by anybody if a proxy holds it.
     patience = 2 * parse_timedelta(dask.config.get("distributed.comm.timeouts.tcp"))
     try:

@@ -124,7 +124,8 @@ def _cleaned(line: str) -> Iterator[str]:
 
 
 def _is_result(value: Mapping[str, Any]) -> bool:
-    """Whether a result has what reports are made of, and files that stay in the folder that they are written into."""
+    """Return whether a result has what reports are made of, and files that stay in the folder that they are written
+    into."""
     texts = [value.get(name) for name in ("headline", "gravity", "text")]
     files, private = value.get("files", {}), value.get("private", [])
     return (
@@ -145,7 +146,7 @@ def _is_name(name: str) -> bool:
 
 
 def is_left_out(value: Any) -> bool:
-    """Whether a value is a list of what is left out, as results and reports have it."""
+    """Return whether a value is a list of what is left out, as results and reports have it."""
     return isinstance(value, list) and all(
         isinstance(one, dict)
         and one.keys() == {"path", "what", "reason"}

@@ -73,7 +73,7 @@ class ClosureReader(NamedTuple):
         return Closure(own | taken.paths | linked | above, taken.names | kept)
 
     def _names_folders(self, path: str) -> bool:
-        """Whether a file above entries has patterns with folders, which hold for these names alone."""
+        """Return whether a file above entries has patterns with folders, which hold for these names alone."""
         if not path.endswith(ATTRIBUTES_FILE):
             return False
         if path not in self.named:
@@ -420,7 +420,7 @@ class _Results(NamedTuple):
     keys: Sequence[str]
 
     def take_known(self, number: int) -> bool:
-        """Whether a result is in the cache; it is there from then on."""
+        """Return whether a result is in the cache; it is there from then on."""
         known = cache.read(self.store, self.keys[number]) if self.store is not None else None
         if known is None or unpacked(known) is None:
             return False
@@ -443,8 +443,8 @@ class _Results(NamedTuple):
         (self.folder / str(number)).write_bytes(result)
 
     def share(self, first: int, number: int) -> bool:
-        """Whether the result of a task is that of another one like it as well, which has it from then on. One that
-        could not be done says nothing about others."""
+        """Return whether the result of a task is that of another one like it as well, which has it from then on. One
+        that could not be done says nothing about others."""
         if self.read(first).get(READS_VALUES) is not False:
             return False
         self._put(number, (self.folder / str(first)).read_bytes(), is_kept=True)

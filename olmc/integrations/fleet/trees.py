@@ -63,7 +63,7 @@ class FileTree(NamedTuple):
             yield self.paths[at]
 
     def has(self, path: str) -> bool:
-        """Whether there is a file at a path."""
+        """Return whether there is a file at a path."""
         at = bisect_left(self.paths, path)
         return at < len(self.paths) and self.paths[at] == path
 
@@ -123,7 +123,7 @@ def digest_of(content: bytes) -> str:
 
 
 def is_too_large(file: RevisionFile) -> bool:
-    """Whether only the size of a file counts."""
+    """Return whether only the size of a file counts."""
     return file.size > MAX_FILE_BYTES
 
 
@@ -258,7 +258,8 @@ def _named(top: Path, path: str, trees: Sequence[FileTree]) -> Iterator[FleetEnt
 
 
 def _fits(folder: list[str], pattern: list[str]) -> bool:
-    """Whether a pattern names a folder; each part of it is compared once with each part of the pattern at most."""
+    """Return whether a pattern names a folder; each part of it is compared once with each part of the pattern at
+    most."""
     ends = _with_empty({0}, pattern)
     for part in folder:
         further = {at + (pattern[at] != _ANY) for at in ends if at < len(pattern) and _fits_part(part, pattern[at])}
@@ -491,14 +492,14 @@ def patch_files(content: bytes) -> frozenset[str] | None:
 
 
 def _leaves_config_maps(patch: Any) -> bool:
-    """Whether a patch is one for other kinds; a target's kind is a pattern."""
+    """Return whether a patch is one for other kinds; a target's kind is a pattern."""
     kind = mapping(mapping(patch).get("target")).get("kind")
     return isinstance(kind, str) and _KIND.fullmatch(kind) is not None and kind != "ConfigMap"
 
 
 def reads_values(given: Iterable[KubernetesObject], clusters: Iterable[Cluster]) -> bool:
-    """Whether values in the ConfigMaps of a workspace matter to what it comes to: a CatalogSource has its catalog in
-    one (R-CAT-150), or a step of an InstallPlan writes one of the same name."""
+    """Return whether values in the ConfigMaps of a workspace matter to what it comes to: a CatalogSource has its
+    catalog in one (R-CAT-150), or a step of an InstallPlan writes one of the same name."""
     names: set[str] = set()
     for obj in given:
         if obj["kind"] == "CatalogSource" and spec_of(obj).get("configMap"):

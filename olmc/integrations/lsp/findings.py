@@ -222,7 +222,8 @@ def analyse(entry: WorkspaceEntry, texts: Mapping[Path, str], before: Analysis |
 
 
 def concerns(analysis: Analysis, documents: Iterable[Path]) -> bool:
-    """Whether one of the documents may change what an analysis came to: it was read, or stands below its folder."""
+    """Return whether one of the documents may change what an analysis came to: it was read, or stands below its
+    folder."""
     read = {analysis.place_of(path) for path in analysis.files}
     return any(document in read or document.is_relative_to(analysis.entry.root) for document in documents)
 

@@ -289,7 +289,7 @@ def _render(
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Whether a path, links followed, is in a folder: the functionConfig is part of a package, so of untrusted
+    """Return whether a path, links followed, is in a folder: the functionConfig is part of a package, so of untrusted
     input."""
     try:
         return path.resolve().is_relative_to(root.resolve())
@@ -311,7 +311,7 @@ def _compile_items(given: ResourceList, settings: Mapping[str, Any]) -> Compilat
 
 
 def _is_passed_on(item: KubernetesObject) -> bool:
-    """Whether an item is for tools and no part of what is compiled."""
+    """Return whether an item is for tools and no part of what is compiled."""
     return is_for_tools(item) or annotations_of(item).get(_LOCAL) == "true"
 
 

@@ -253,7 +253,7 @@ class Watch:
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> bool:
-    """Whether an event comes within some seconds."""
+    """Return whether an event comes within some seconds."""
     try:
         await asyncio.wait_for(event.wait(), max(seconds, 0))
     except TimeoutError:
@@ -556,7 +556,7 @@ _OWN = frozenset({b"same-origin", b"none"})
 
 
 def _is_foreign(scope: Scope) -> bool:
-    """Whether a browser sends the request for a page that this server did not send.
+    """Return whether a browser sends the request for a page that this server did not send.
 
     Browsers name the page's origin, or how it relates to this server, and no page can change these headers. Other
     clients send neither of them.

@@ -165,7 +165,7 @@ def negotiate(header: str) -> Accepted:
 
 
 def accepts(header: str, media: str, **parameters: str) -> bool:
-    """Whether the header names a media type with these parameters, and nothing that is served before it."""
+    """Return whether the header names a media type with these parameters, and nothing that is served before it."""
     for clause in _clauses(header):
         if clause.media == media and all(clause.parameters.get(key) == value for key, value in parameters.items()):
             return True
@@ -355,7 +355,7 @@ class SelectedObjects(NamedTuple):
     fields: tuple[FieldTerm, ...] = ()
 
     def selects(self, item: Listed) -> bool:
-        """Whether an object is selected."""
+        """Return whether an object is selected."""
         labels = item.object["metadata"].get("labels") or {}
         values = {"metadata.name": item.name, "metadata.namespace": item.namespace}
         return all(requirement.holds(labels) for requirement in self.labels) and all(

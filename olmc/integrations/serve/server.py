@@ -464,7 +464,7 @@ async def _looks(root: Path, store: Store) -> AsyncIterator[object]:
 
 
 def is_of_interest(root: Path, path: Path) -> bool:
-    """Whether the change of a file may matter: hidden folders are not read, and that of git changes often."""
+    """Return whether the change of a file may matter: hidden folders are not read, and that of git changes often."""
     inside = path.relative_to(root) if path.is_relative_to(root) else path
     return not any(part.startswith(".") for part in inside.parts[:-1])
 

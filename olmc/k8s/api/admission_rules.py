@@ -58,7 +58,8 @@ def _known(values: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def match_more(new: Sequence[AdmissionRule], old: Sequence[AdmissionRule]) -> bool:
-    """Whether rules match a request that none of the old ones matches; also if that would cost too much to find out."""
+    """Return whether rules match a request that none of the old ones matches; also if that would cost too much to find
+    out."""
     values = sum(len(rule.groups) + len(rule.resources) for rule in (*new, *old))
     if values * len(old) > _MOST_COMPARED:
         return True
@@ -77,11 +78,11 @@ class _MatchingRules(NamedTuple):
     actions: frozenset[int]
 
     def is_in_one_rule(self) -> bool:
-        """Whether a single rule matches all of it, as where nothing changed: no need to look at combinations."""
+        """Return whether a single rule matches all of it, as where nothing changed: no need to look at combinations."""
         return reduce(and_, (*self.groups, *self.resources, *self.actions), -1) != 0
 
     def has_gap(self) -> bool:
-        """Whether no rule matches some combination of the values."""
+        """Return whether no rule matches some combination of the values."""
         return any(not group & resource & action for group, resource, action in product(*self))
 
 

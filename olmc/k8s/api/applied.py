@@ -41,7 +41,7 @@ _NEVER_APPLIED = (*_TOOLS, "scorecard.operatorframework.io/")
 
 
 def is_object(value: dict[str, Any]) -> bool:
-    """Whether a mapping is a Kubernetes object: it has an apiVersion and a kind, both text."""
+    """Return whether a mapping is a Kubernetes object: it has an apiVersion and a kind, both text."""
     return all(_has_text(value, key) for key in ("apiVersion", "kind"))
 
 
@@ -50,12 +50,12 @@ def _has_text(value: dict[str, Any], key: str) -> bool:
 
 
 def is_for_tools(obj: KubernetesObject) -> bool:
-    """Whether an object is read by tools and never applied to a cluster."""
+    """Return whether an object is read by tools and never applied to a cluster."""
     return bool(obj["apiVersion"].startswith(_TOOLS))
 
 
 def is_applied(obj: KubernetesObject) -> bool:
-    """Whether an object is meant for a cluster, and not for tools that read files."""
+    """Return whether an object is meant for a cluster, and not for tools that read files."""
     return not obj["apiVersion"].startswith(_NEVER_APPLIED)
 
 
@@ -109,7 +109,7 @@ def is_list(obj: KubernetesObject) -> bool:
 
 
 def is_surely_small(source: Source) -> bool:
-    """Whether no object of a text can be too large, which is known without writing it."""
+    """Return whether no object of a text can be too large, which is known without writing it."""
     return len(source.text) < _SURELY_SMALL
 
 
@@ -136,5 +136,5 @@ def applied_size(obj: KubernetesObject) -> int:
 
 
 def is_applied_by_server(obj: KubernetesObject) -> bool:
-    """Whether an object tells Argo CD to apply it in a way that needs no such annotation."""
+    """Return whether an object tells Argo CD to apply it in a way that needs no such annotation."""
     return bool(_NOT_CLIENT_SIDE.search(annotations_of(obj).get(SYNC_OPTIONS, "")))

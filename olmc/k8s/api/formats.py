@@ -48,7 +48,7 @@ _WORDS = {
 
 
 def search(pattern: str, text: str) -> bool:
-    """Whether an untrusted pattern is found in a text; never one that Go can't compile."""
+    """Return whether an untrusted pattern is found in a text; never one that Go can't compile."""
     return search_text(pattern, text) is not None
 
 
@@ -78,7 +78,7 @@ def compile_error(pattern: str) -> str:
 
 
 def _is_plain(pattern: str) -> bool:
-    """Whether a pattern compiles without a doubt, so that no library need be loaded for it."""
+    """Return whether a pattern compiles without a doubt, so that no library need be loaded for it."""
     if pattern.count("(") > _DEEPEST:
         return False
     # Go limits what nested counts multiply to. Here all are multiplied, nested or not: that sends a pattern too many to
@@ -189,13 +189,13 @@ _MAC_OCTETS = (6, 8, 20)
 
 
 def supports(name: str) -> bool:
-    """Whether texts of this format are checked."""
+    """Return whether texts of this format are checked."""
     # go-openapi drops the dashes of formats' names: `date-time` and `datetime` are one.
     return name.replace("-", "") in _CHECKS
 
 
 def conforms(name: str, text: str) -> bool:
-    """Whether a text has a format that `supports` knows."""
+    """Return whether a text has a format that `supports` knows."""
     return _CHECKS[name.replace("-", "")](text)
 
 

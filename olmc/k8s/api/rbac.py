@@ -66,12 +66,13 @@ def rules_decoder() -> Callable[[Any], tuple[PolicyRule, ...]]:
 
 
 def value_matches(values: Collection[str], wanted: str) -> bool:
-    """Whether a list of verbs or API groups includes a value. A wanted `*` is included by `*` only (R-PERM-3)."""
+    """Return whether a list of verbs or API groups includes a value. A wanted `*` is included by `*` only
+    (R-PERM-3)."""
     return wanted in values or ANY in values
 
 
 def resource_matches(resources: Collection[str], wanted: str) -> bool:
-    """Whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
+    """Return whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
     subresource = wanted.partition("/")[2]
     return value_matches(resources, wanted) or (bool(subresource) and f"{ANY}/{subresource}" in resources)
 
@@ -81,20 +82,20 @@ NAMELESS_VERBS = ("create", "deletecollection", "list", "watch")
 
 
 def name_matches(names: Collection[str], wanted: str | None) -> bool:
-    """Whether a list of resourceNames includes a name, "" for a request without one, None for any; no list includes
-    every name."""
+    """Return whether a list of resourceNames includes a name, "" for a request without one, None for any; no list
+    includes every name."""
     # What is listed, or about to be created, has the name "" for Kubernetes, so a list with "" does include it.
     return not names or wanted in names
 
 
 def url_matches(urls: Collection[str], wanted: str) -> bool:
-    """Whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
+    """Return whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
     # Kubernetes trims all stars at the end, so `/metrics**` is `/metrics*`.
     return any(url == wanted or (url.endswith(ANY) and wanted.startswith(url.rstrip(ANY))) for url in urls)
 
 
 def rule_allows(rule: PolicyRule, request: Request) -> bool:
-    """Whether the API server grants a request because of a rule.
+    """Return whether the API server grants a request because of a rule.
 
     A request without a name is granted by rules without names, or with "" among them; `*` as a verb, group or resource
     is a request for all of them.
@@ -111,7 +112,7 @@ def rule_allows(rule: PolicyRule, request: Request) -> bool:
 
 
 def rules_allow(rules: Iterable[PolicyRule], request: Request) -> bool:
-    """Whether the API server grants a request because of any of the rules."""
+    """Return whether the API server grants a request because of any of the rules."""
     return any(rule_allows(rule, request) for rule in rules)
 
 
@@ -137,7 +138,7 @@ _OLM_RESOURCE_MATCHERS = (*_RESOURCE_MATCHERS[:2], ("resources", value_matches),
 
 
 def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
-    """Whether OLM finds that every request that `wanted` stands for is allowed by some granted rule (R-PERM-2).
+    """Return whether OLM finds that every request that `wanted` stands for is allowed by some granted rule (R-PERM-2).
 
     It differs from the API server in one thing: `*/log` does not include `pods/log` (R-PERM-3). Of each list only
     matters which rules match a value; so the product is taken of those sets, each once.

@@ -191,7 +191,7 @@ def versions_of(kind: GroupKind) -> tuple[str, ...]:
 
 
 def is_native(api: GVK, kube_version: str) -> bool:
-    """Whether an API server of this version serves a kind without any CRD."""
+    """Return whether an API server of this version serves a kind without any CRD."""
     if api.kind in _SERVED.get((api.group, api.version), "").split():
         return True
     removal = removed_apis().get(api)
@@ -199,7 +199,7 @@ def is_native(api: GVK, kube_version: str) -> bool:
 
 
 def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
-    """Whether an API server of this version serves any kind of a group and version without any CRD."""
+    """Return whether an API server of this version serves any kind of a group and version without any CRD."""
     removed = (removal.minor for api, removal in removed_apis().items() if (api.group, api.version) == (group, version))
     return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in removed)
 
@@ -259,7 +259,7 @@ class RestMapping(NamedTuple):
         return GroupKind(self.group, self.kind)
 
     def is_called(self, name: str) -> bool:
-        """Whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
+        """Return whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
         lowered = name.lower()
         own = {self.kind.lower(), self.plural, *self.names}
         base, _, group = lowered.partition(".")
@@ -286,12 +286,13 @@ class RestMapper(NamedTuple):
         return "Namespaced" if is_native(api, kube_version) or api.group_kind in self.custom else None
 
     def serves_kind(self, api: GVK, extra: Container[str], kube_version: str) -> bool:
-        """Whether the cluster serves a kind: a built-in one, one of a CRD, or one of `extra` (as `GVK.path`)."""
+        """Return whether the cluster serves a kind: a built-in one, one of a CRD, or one of `extra` (as `GVK.path`)."""
         crd = self.custom.get(api.group_kind)
         return is_native(api, kube_version) or api.path in extra or (crd is not None and api.version in crd.versions)
 
     def serves_version(self, group: str, version: str, extra: Iterable[str], kube_version: str) -> bool:
-        """Whether the cluster serves any kind of a group and version, wherever that comes from (see `serves_kind`)."""
+        """Return whether the cluster serves any kind of a group and version, wherever that comes from (see
+        `serves_kind`)."""
         return (
             has_native_kinds(group, version, kube_version)
             or any(path.startswith(f"{group}/{version}/") for path in extra)
@@ -380,7 +381,7 @@ def resources_outside_namespaces(objects: Iterable[KubernetesObject]) -> frozens
 
 @cache
 def has_no_resource(group: str, plural: str) -> bool:
-    """Whether Kubernetes itself has a group, and no resource of that name in it."""
+    """Return whether Kubernetes itself has a group, and no resource of that name in it."""
     mapper = rest_mapper(())
     own = {mapper.mapping(kind).plural for kind in kubernetes_kinds() if kind.group == group}
     return bool(own) and plural not in own

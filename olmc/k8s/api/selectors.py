@@ -160,7 +160,7 @@ class Requirement(NamedTuple):
         return _key_problem(self.key) or _value_problem(self.key, self.values)
 
     def holds(self, labels: Mapping[str, Any]) -> bool:
-        """Whether labels fulfil it, as Kubernetes has it: NotIn holds where the label is not there."""
+        """Return whether labels fulfil it, as Kubernetes has it: NotIn holds where the label is not there."""
         value = text(labels[self.key]) if self.key in labels else None
         if self.operator in _WITHOUT_VALUES:
             return (value is not None) == (self.operator == "Exists")
@@ -204,13 +204,13 @@ def requirements(selector: Any) -> Iterator[Requirement]:
 
 
 def is_empty(selector: Any) -> bool:
-    """Whether a selector, after the API server dropped what it does not know, says nothing (R-OG-1, R-OG-2)."""
+    """Return whether a selector, after the API server dropped what it does not know, says nothing (R-OG-1, R-OG-2)."""
     return not any(mapping(selector).get(field) for field in SELECTOR_FIELDS)
 
 
 def matches(selector: Any, labels: Mapping[str, Any]) -> bool:
-    """Whether labels satisfy every requirement of a selector; an empty one matches everything, and one that can't be
-    used nothing."""
+    """Return whether labels satisfy every requirement of a selector; an empty one matches everything, and one that
+    can't be used nothing."""
     return all(not _problem_of(requirement) and requirement.holds(labels) for requirement in requirements(selector))
 
 

@@ -209,7 +209,7 @@ def _unchanged_class(go_type: str) -> type | None:
 
 
 def _is_always_written(field: Field) -> bool:
-    """Whether Go writes the field also when it is unset: omitempty never drops a struct (R-JSON-5)."""
+    """Return whether Go writes the field also when it is unset: omitempty never drops a struct (R-JSON-5)."""
     plain = underlying(field.type)
     kept = plain not in _DROPPABLE and not plain.startswith(_NILLABLE)
     return field.omit == "" or (field.omit == "o" and kept)
@@ -349,7 +349,7 @@ def _pieces(value: Any, in_key_order: bool) -> list[str]:
 
 @cache
 def _holds_raw(go_type: str) -> bool:
-    """Whether raw JSON, and so a float, can stand somewhere in a value of the type."""
+    """Return whether raw JSON, and so a float, can stand somewhere in a value of the type."""
     seen: set[str] = set()
     todo = [go_type]
     while todo:

@@ -82,7 +82,7 @@ def thousandths(value: str) -> int:
 
 
 def _number(value: str | int | float) -> tuple[bool, str, int]:
-    """Whether a quantity is negative, its digits, and the power of ten that they are multiplied by."""
+    """Return whether a quantity is negative, its digits, and the power of ten that they are multiplied by."""
     sign, digits, fraction, suffix = _parts(quantity(value))
     if suffix in _BINARY:
         # What is canonical with such a suffix is a whole number of 64 bits.

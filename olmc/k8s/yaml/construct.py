@@ -68,7 +68,7 @@ class Node:
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is the merge key: `<<`, plain or tagged, but not quoted."""
+    """Return whether a key is the merge key: `<<`, plain or tagged, but not quoted."""
     return key.kind is NodeKind.SCALAR and key.text == "<<" and (key.plain or key.tag == "tag:yaml.org,2002:merge")
 
 

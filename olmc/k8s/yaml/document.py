@@ -31,7 +31,7 @@ _NEXT_VALUE = regex(r"[}\]]\s*[{\[]")
 
 
 def exceeds_limits(path: str, text: str, report: Report, *, is_json: bool) -> bool:
-    """Whether there are more documents or keys in a text than olmc reads, which is reported.
+    """Return whether there are more documents or keys in a text than olmc reads, which is reported.
 
     Of YAML these are counted by what may be one: marks of documents, and colons with a blank behind them.
     """

@@ -39,7 +39,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0
 
 
 def _may_stand(char: str) -> bool:
-    """Whether a character may stand unescaped in a line."""
+    """Return whether a character may stand unescaped in a line."""
     return char.isprintable() or (char >= "\xa0" and char not in _REFUSED and not "\ud800" <= char <= "\udfff")
 
 
@@ -53,7 +53,7 @@ def _is_lines(text: str) -> bool:
 
 
 def plain_is_safe(text: str) -> bool:
-    """Whether a text may stand in a block mapping or list without quotes, as a value and as a key.
+    """Return whether a text may stand in a block mapping or list without quotes, as a value and as a key.
 
     True when go-yaml v2 reads it back as that very string, except for texts that other readers take for
     something else: `=`, `<<`, dates, numbers of base 60, numbers beyond go-yaml's range, numbers of YAML 1.2.
@@ -67,7 +67,7 @@ def plain_is_safe(text: str) -> bool:
 
 
 def _is_syntax(text: str) -> bool:
-    """Whether something in a line means more than itself: an indicator, a mark, the end of a key, a comment."""
+    """Return whether something in a line means more than itself: an indicator, a mark, the end of a key, a comment."""
     if not text or text[0] in _INDICATORS or text[-1] in " :" or ": " in text or " #" in text:
         return True
     return (text[0] in "-?:" and text[1:2] in ("", " ")) or text.startswith(("---", "..."))

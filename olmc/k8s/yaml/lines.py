@@ -171,7 +171,7 @@ def closing_quote(text: str, quote: str, start: int) -> int:
 
 
 def _is_escape(text: str) -> bool:
-    """Whether the backslash at the end of a text is one by itself: an odd number of them stands there."""
+    """Return whether the backslash at the end of a text is one by itself: an odd number of them stands there."""
     return (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 

@@ -121,7 +121,7 @@ def _read_plainly(text: str) -> list[Any]:
 
 
 def _is_deep(piece: str, value: Any) -> bool:
-    """Whether a value may be deeper than can be put into others."""
+    """Return whether a value may be deeper than can be put into others."""
     if piece.count("\n") + piece.count("- ") + piece.count("[") + piece.count("{") < _DEEP:
         return False
     level, depth = [value], 0

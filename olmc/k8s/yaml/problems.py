@@ -217,7 +217,7 @@ class _ParserError(NamedTuple):
     unclosed: Unclosed
 
     def at_the_end(self) -> bool:
-        """Whether the parser came to the end of the document, so that what it misses is missing everywhere."""
+        """Return whether the parser came to the end of the document, so that what it misses is missing everywhere."""
         rest = [self.text(self.line)[self.column :], *self.lines[self.line + 1 :]]
         marker = self.column == 0 and _END_OF_DOCUMENT.match(rest[0]) is not None
         return marker or not any(line.strip() for line in rest)
@@ -243,7 +243,7 @@ def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) 
 
 
 def add_disagreement(path: str, text: str, report: Report, *, pure: bool = False) -> bool:
-    """Whether Kubernetes and YAML split a stream of YAML differently, which is reported (OLMC112)."""
+    """Return whether Kubernetes and YAML split a stream of YAML differently, which is reported (OLMC112)."""
     found = find_disagreement(text, pure=pure)
     if found is not None:
         before = LINE_BREAK.split(text[: found.offset])

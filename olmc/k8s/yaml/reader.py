@@ -19,7 +19,7 @@ _BRACKET_FIRST = regex(r"\s*[{\[]")
 
 
 def c_reader_active() -> bool:
-    """Whether the C reader is installed; without it, what is not read by lines is read 20 to 50 times slower."""
+    """Return whether the C reader is installed; without it, what is not read by lines is read 20 to 50 times slower."""
     return find_spec("_ruamel_yaml") is not None
 
 
@@ -90,7 +90,7 @@ def _moved(documents: list[Document] | None, path: str) -> list[Document] | None
 
 
 def looks_like_json(path: str, text: str) -> bool:
-    """Whether a text is to be tried as JSON first."""
+    """Return whether a text is to be tried as JSON first."""
     return path.endswith(".json") or _begins_with_brace(text)
 
 

@@ -24,7 +24,7 @@ FOLLOWED = "Kubernetes refuses text behind `---`"
 
 
 def is_separator(line: str) -> bool:
-    """Whether Kubernetes and YAML both end a document at a line, and take nothing of the line for content."""
+    """Return whether Kubernetes and YAML both end a document at a line, and take nothing of the line for content."""
     if not line.startswith(SEPARATOR):
         return False
     rest = line[len(SEPARATOR) :]

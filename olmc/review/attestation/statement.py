@@ -119,7 +119,7 @@ def _digests(artifacts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def is_inside(name: str) -> bool:
-    """Whether a name stays in the folder that it is relative to."""
+    """Return whether a name stays in the folder that it is relative to."""
     return not posixpath.isabs(name) and "\0" not in name and posixpath.normpath(name) == name and name[:3] != "../"
 
 

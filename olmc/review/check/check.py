@@ -108,7 +108,7 @@ def is_of_author(workspace: Workspace) -> bool:
 
 
 def is_folder_of_bundles(workspace: Workspace) -> bool:
-    """Whether a directory has bundles and nothing of OLM that would install them."""
+    """Return whether a directory has bundles and nothing of OLM that would install them."""
     installs = any(manifest.object["apiVersion"].startswith(f"{OLM_GROUP}/") for manifest in workspace.manifests)
     return not (installs or workspace.catalogs or workspace.vendored)
 
@@ -207,7 +207,7 @@ def _mentions_secrets(text: str) -> bool:
 
 
 def _may_have_values(path: str, text: str) -> bool:
-    """Whether a document has, or may have, what a Secret has."""
+    """Return whether a document has, or may have, what a Secret has."""
     if not _mentions_secrets(text) or _is_something_else(text):
         return False
     report = Report()
@@ -216,7 +216,7 @@ def _may_have_values(path: str, text: str) -> bool:
 
 
 def _is_something_else(text: str) -> bool:
-    """Whether a document plainly has one kind, which has no Secrets in it."""
+    """Return whether a document plainly has one kind, which has no Secrets in it."""
     fields = {(match[1], match[3]) for match in _FIELD.finditer(text)}
     obj = dict(fields)
     if len(fields) != 2 or len(obj) != 2:
@@ -380,7 +380,7 @@ class CheckResult(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether the directory could not be compiled."""
+        """Return whether the directory could not be compiled."""
         return any(d.severity is Severity.ERROR for d in self.diagnostics)
 
     def __repr__(self) -> str:
@@ -620,7 +620,8 @@ def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
 
 
 def _may_be_quoted(root: Path, file: Path) -> bool:
-    """Whether a message may show a line of a file: no link leads to it out of the directory, where any secret may be.
+    """Return whether a message may show a line of a file: no link leads to it out of the directory, where any secret
+    may be.
 
     A base may stand beside what is built on it. What is no file may have no end.
     """

@@ -88,7 +88,8 @@ def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> I
 
 
 def _is_merged_by_server(finding: Diagnostic, contents: Sequence[EntryContent]) -> bool:
-    """Whether a finding is about the copy of an object that kubectl apply keeps, and no tool that applies it does."""
+    """Return whether a finding is about the copy of an object that kubectl apply keeps, and no tool that applies it
+    does."""
     path = finding.location.path if finding.location is not None else ""
     if not isinstance(finding.cause, OversizedAnnotations) or not path:
         return False
@@ -191,7 +192,8 @@ def _alike(key: CatalogKey, catalogs: Iterable[CatalogKey]) -> tuple[CatalogKey,
 
 
 def is_unknown(source: CatalogSource | None) -> bool:
-    """Whether it is unknown what a catalog holds: nothing declares it, or its content is not in the repository."""
+    """Return whether it is unknown what a catalog holds: nothing declares it, or its content is not in the
+    repository."""
     return source is None or (source.catalog is None and not source.refused)
 
 

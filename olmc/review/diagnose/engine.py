@@ -74,12 +74,12 @@ def _causes_of(row: OperatorStatus, name: NamespacedName, found: Sequence[Diagno
 
 
 def _explains(diagnosis: Diagnosis, row: OperatorStatus) -> bool:
-    """Whether a diagnosis is the reason of what a row shows, and not only a remark about its operator."""
+    """Return whether a diagnosis is the reason of what a row shows, and not only a remark about its operator."""
     return diagnosis.of_resolution or diagnosis.finding.severity is Severity.FAILURE or not row.missing
 
 
 def is_shown(diagnosis: Diagnosis, row: NamespacedName) -> bool:
-    """Whether a row shows a diagnosis already: one of another operator that blocks it, it does not."""
+    """Return whether a row shows a diagnosis already: one of another operator that blocks it, it does not."""
     return diagnosis.is_shown and diagnosis.culprit in (None, row)
 
 
@@ -147,7 +147,7 @@ def _is_same(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
 
 
 def _is_of_namespace(reported: Diagnostic, diagnosis: Diagnosis) -> bool:
-    """Whether a finding is that nothing is installed in a namespace of a diagnosis."""
+    """Return whether a finding is that nothing is installed in a namespace of a diagnosis."""
     namespaces = {each.namespace for each in diagnosis.operators}
     return reported.code == NOT_SATISFIABLE.code and any(
         f"namespace {each}:" in reported.message for each in namespaces

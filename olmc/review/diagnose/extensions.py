@@ -123,7 +123,7 @@ def _missing_accounts(scene: Scene, result: ExtensionOutcome) -> Iterator[Remedy
 
 
 def _has_roles(scene: Scene, result: ExtensionOutcome) -> bool:
-    """Whether the workspace has roles of the names that `olmc rbac --installers` gives."""
+    """Return whether the workspace has roles of the names that `olmc rbac --installers` gives."""
     name = f"{result.extension.name}-installer"
     return any(key.name == name and key.kind in ("Role", "ClusterRole") for key in scene.cluster.objects)
 
@@ -204,7 +204,7 @@ def _collisions(scene: Scene, result: ExtensionOutcome) -> Iterator[RemedyCandid
 
 
 def _has_instances(scene: Scene, manifest: Manifest) -> bool:
-    """Whether the removal of a CRD would delete objects of the cluster before."""
+    """Return whether the removal of a CRD would delete objects of the cluster before."""
     if manifest.object.get("kind") != CRD_KIND:
         return False
     spec = spec_of(manifest.object)

@@ -110,7 +110,7 @@ def _crd_kind(crd: KubernetesObject) -> tuple[str, str]:
 
 
 def _was_served(scene: Scene, group: str, kind: str) -> bool:
-    """Whether the cluster before has the CRD of a kind."""
+    """Return whether the cluster before has the CRD of a kind."""
     held = scene.state.objects.values() if scene.state is not None else ()
     return any(_crd_kind(manifest.object) == (group, kind) for manifest in held if _is_crd(manifest.object))
 

@@ -220,7 +220,8 @@ def _is_small(root: Path) -> bool:
 
 
 def _is_of_same(other: Diagnosis, diagnosis: Diagnosis) -> bool:
-    """Whether two diagnoses may have one cause: an operator that fails is one of both, and each says it its way."""
+    """Return whether two diagnoses may have one cause: an operator that fails is one of both, and each says it its
+    way."""
     return other.finding.code != diagnosis.finding.code and bool(set(other.operators) & set(diagnosis.operators))
 
 
@@ -240,7 +241,7 @@ def _continued(before: _Before, remedy: Remedy, after: Compilation) -> Iterator[
 
 
 def _takes_back(earlier: RemedyCandidate, later: RemedyCandidate) -> bool:
-    """Whether a candidate takes out a document that an earlier one has just changed."""
+    """Return whether a candidate takes out a document that an earlier one has just changed."""
     removed = {(edit.source.path, edit.source.document) for edit in later.edits if isinstance(edit, RemovedDocument)}
     changed = (edit.source for edit in earlier.edits if not isinstance(edit, (NewDocument, QuotedScalar)))
     return any((source.path, source.document) in removed for source in changed)
@@ -274,7 +275,7 @@ def _problem_left(before: _Before, diagnosis: Diagnosis, after: Compilation) -> 
 
 
 def _leaves(candidate: RemedyCandidate) -> bool:
-    """Whether a candidate takes documents out, so that the operator to install may be one of them."""
+    """Return whether a candidate takes documents out, so that the operator to install may be one of them."""
     return any(isinstance(edit, RemovedDocument) for edit in candidate.edits)
 
 
@@ -290,7 +291,8 @@ def _is_refused_group(finding: Diagnostic) -> bool:
 
 
 def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation, may_leave: bool = False) -> bool:
-    """Whether a diagnosis is not made any more, its operators run, and every operator that ran before still runs.
+    """Return whether a diagnosis is not made any more, its operators run, and every operator that ran before still
+    runs.
 
     `may_leave`: the operator that was to be installed need not be there.
     """

@@ -62,13 +62,13 @@ def stranded(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def _goes_on(entries: Sequence[Entry], csv: Csv) -> bool:
-    """Whether a channel has a CSV, or an upgrade from it."""
+    """Return whether a channel has a CSV, or an upgrade from it."""
     version = tolerant_or_none(csv.version)
     return any(entry.name == csv.name or edge_kind(entry, csv.name, version) for entry in entries)
 
 
 def _stranded_in_graph(scene: Scene, subscription: Subscription) -> bool:
-    """Whether a channel has the installed version, and no way from it to its head."""
+    """Return whether a channel has the installed version, and no way from it to its head."""
     source = scene.cluster.catalogs.get(subscription.catalog)
     package = source.catalog.packages.get(subscription.package) if source is not None and source.catalog else None
     channel = (subscription.channel or package.default_channel) if package is not None else ""
@@ -245,8 +245,8 @@ def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def _is_settled(before: KubernetesObject, subscription: Subscription, waiting: InstallPlan | None) -> bool:
-    """Whether OLM had decided about a Subscription before, so that it does not read startingCSV any more. While an
-    InstallPlan waits the Subscription is not resolved, even if nothing is installed (observed-40)."""
+    """Return whether OLM had decided about a Subscription before, so that it does not read startingCSV any more. While
+    an InstallPlan waits the Subscription is not resolved, even if nothing is installed (observed-40)."""
     status = status_of(before)
     if subscription.installed:
         was_manual = spec_of(before).get("installPlanApproval") == "Manual"

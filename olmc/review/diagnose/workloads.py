@@ -146,7 +146,7 @@ def _has_key(obj: KubernetesObject, key: str) -> bool:
 
 
 def _may_be_made(scene: Scene, reference: PodReference, namespace: str) -> bool:
-    """Whether an object names the missing one, so that its controller may create it, such as a Certificate or a
+    """Return whether an object names the missing one, so that its controller may create it, such as a Certificate or a
     Service with an annotation; and whether the cluster before says nothing of such objects at all."""
     state = scene.state
     held = {key.kind for key in state.objects} if state is not None and not state.tracked else set()
@@ -260,7 +260,7 @@ def config_everywhere(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def _differs(own: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether a container has other amounts of what is given."""
+    """Return whether a container has other amounts of what is given."""
     for field in ("requests", "limits"):
         wanted, had = mapping(given.get(field)), mapping(own.get(field))
         if any(name in had and str(had[name]) != str(value) for name, value in wanted.items()):

@@ -135,12 +135,12 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
 
 
 def shows_cluster(texts: Mapping[str, str]) -> bool:
-    """Whether texts of plain objects show a cluster with OLM: as olmc writes it, or with an object of OLM."""
+    """Return whether texts of plain objects show a cluster with OLM: as olmc writes it, or with an object of OLM."""
     return any(text.startswith(GENERATED) or _OLM_INPUT.search(text) for text in texts.values())
 
 
 def holds_nothing(folder: Path) -> bool:
-    """Whether a folder has nothing for OLM, and no file that should be for it and can't be read."""
+    """Return whether a folder has nothing for OLM, and no file that should be for it and can't be read."""
     report = Report()
     return is_empty(load(folder, report)) and not report.failed
 
@@ -260,7 +260,8 @@ def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
 
 
 def _is_copy(document: str) -> bool:
-    """Whether a CSV has the label of a copy: one whose metadata have no key twice, of which another could count."""
+    """Return whether a CSV has the label of a copy: one whose metadata have no key twice, of which another could
+    count."""
     metadata = document[: document.find("\nspec:") + 1 or len(document)]
     if COPIED_FROM not in metadata:
         return False
@@ -275,7 +276,8 @@ def _stand_in(head: Head, document: str) -> KubernetesObject:
 
 
 def _tells_nothing(head: Head, document: str) -> bool:
-    """Whether what other objects mean does not depend on this one; a CRD may say that its objects have no namespace."""
+    """Return whether what other objects mean does not depend on this one; a CRD may say that its objects have no
+    namespace."""
     if head.kind == CRD_KIND:
         return _CLUSTER_SCOPED not in document
     return head.kind not in _READ_ANYWAY and "\nitems:" not in document
@@ -315,7 +317,7 @@ def narrowing_at(source: SideSource) -> Narrowing:
 
 
 def stops(source: SideSource) -> bool:
-    """Whether a side can't be compared; of a rendering no object may be missing."""
+    """Return whether a side can't be compared; of a rendering no object may be missing."""
     # What can't be read of a workspace has stopped its compilation; what can't be read of a rendering would just be
     # missing.
     least = Severity.ERROR if source.texts is None else Severity.FAILURE
@@ -453,7 +455,8 @@ def read_sides(
 
 
 def _waits(before: _MadeSide, after: _MadeSide) -> bool:
-    """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
+    """Return whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no
+    news."""
     if before.side.settled is None and after.side.settled is None:
         return False
 
@@ -683,6 +686,6 @@ def _bundle_paths(folder: Folder) -> Iterator[str]:
 
 
 def _are_versions(first: str, second: str) -> bool:
-    """Whether two folders are named by versions of one operator, as in a repository of bundles."""
+    """Return whether two folders are named by versions of one operator, as in a repository of bundles."""
     (home, _, older), (other_home, _, newer) = first.rpartition("/"), second.rpartition("/")
     return home == other_home and all(name.lstrip("v")[:1].isdigit() for name in (older, newer))

@@ -406,13 +406,15 @@ SUPPRESSORS: tuple[Callable[[Pair, _Comparison], str], ...] = (
 
 
 def _is_deleted_by_policy(pair: Pair, sides: _Comparison) -> bool:
-    """Whether a risk of a policy says already that it deletes an object, of whose removal there is no more to say."""
+    """Return whether a risk of a policy says already that it deletes an object, of whose removal there is no more to
+    say."""
     known = pair.identity
     return pair.new is None and known in sides.deleted and known.group != OLM_GROUP and not risks_of_removed(known)
 
 
 def _is_of_platform(pair: Pair, sides: _Comparison) -> bool:
-    """Whether a pair is an OperatorGroup of the platform that only one side needs; the cluster has it on both sides."""
+    """Return whether a pair is an OperatorGroup of the platform that only one side needs; the cluster has it on both
+    sides."""
     settled = (sides.new if pair.old is None else sides.old).settled
     if not _is_one_sided(pair) or settled is None or pair.identity.kind != "OperatorGroup":
         return False
@@ -600,7 +602,7 @@ class _Owners(NamedTuple):
         return owned_apis(old or {}, self.old.operators) | self.old_crds.get(owner_of(old or {}), frozenset())
 
     def is_certificate(self, pair: Pair) -> bool:
-        """Whether an object of one side is a Secret that OLM makes there."""
+        """Return whether an object of one side is a Secret that OLM makes there."""
         if pair.new is not None:
             return is_certificate(pair.new, self.new.operators, self.new.manifests)
         return is_certificate(pair.old or {}, self.old.operators, self.old.manifests)
@@ -626,7 +628,7 @@ def _with_waiting(
 
 
 def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
-    """Whether a role or a binding is there on one side only, or grants something else.
+    """Return whether a role or a binding is there on one side only, or grants something else.
 
     Those with the name of a CSV are for its OperatorCondition, and differ in that name.
     """
@@ -732,7 +734,7 @@ def _removed(known: ObjectKey) -> DiffChange:
 
 
 def _is_weighty(obj: KubernetesObject) -> bool:
-    """Whether an object gives rights, runs something, or answers for what others do."""
+    """Return whether an object gives rights, runs something, or answers for what others do."""
     known = object_key(obj)
     return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS or bool(risks_of_added(known, obj))
 

@@ -455,7 +455,7 @@ def crd_field_changed(path: str, old: Any, new: Any) -> Judgement:
 
 @change_kind("PruningChanged", ChangeGroup.CRDS, CHANGED)
 def pruning_changed(kept: bool) -> Judgement:
-    """Whether fields that no schema names are kept, in all versions (spec.preserveUnknownFields)."""
+    """Return whether fields that no schema names are kept, in all versions (spec.preserveUnknownFields)."""
     effect = "kept" if kept else "dropped when an object is written"
     return CHANGE if kept else RISK, (f"spec.preserveUnknownFields: fields that the schemas do not name are {effect}",)
 

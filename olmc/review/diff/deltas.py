@@ -84,7 +84,7 @@ def deltas(old: Any, new: Any, path: Path = ()) -> Iterator[Delta]:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether two values mean the same."""
+    """Return whether two values mean the same."""
     return next(deltas(old, new), None) is None
 
 

@@ -34,7 +34,7 @@ class DiffResult(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether one side can't be compared."""
+        """Return whether one side can't be compared."""
         return self.difference is None
 
     @property

@@ -217,7 +217,7 @@ class DiffExtension(NamedTuple):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it gets no further."""
+        """Return whether it gets no further."""
         return self.reason not in _GETS_ON and not self.unread[0]
 
     @property
@@ -674,7 +674,7 @@ def _folded_kind(obj: KubernetesObject, there: Collection[ObjectKey], owners: Co
 
 
 def is_object_set(obj: KubernetesObject) -> bool:
-    """Whether an object is a ClusterObjectSet."""
+    """Return whether an object is a ClusterObjectSet."""
     return (obj.get("apiVersion"), obj.get("kind")) == (EXTENSIONS_V1, "ClusterObjectSet")
 
 
@@ -706,7 +706,7 @@ def excluded_differences(old: Side, new: Side) -> Iterator[str]:
 
 
 def has_stuck(side: Side) -> bool:
-    """Whether an operator does not become what is asked for."""
+    """Return whether an operator does not become what is asked for."""
     of_v0 = side.settled is not None and any(_packages(side.settled, is_stuck=True))
     return of_v0 or any(each.is_stopped for each in extensions(side.objects).values())
 

@@ -49,7 +49,8 @@ PATTERN_FILES = (GIT_IGNORE_FILE, IGNORE_FILE, CONFIG_FILE)
 
 
 def fits(paths: Iterable[str], patterns: Callable[[], Mapping[str, bytes]], report: Report) -> bool:
-    """Whether a folder has no more files and folders than olmc reads; if it has more, the report names the limit.
+    """Return whether a folder has no more files and folders than olmc reads; if it has more, the report names the
+    limit.
 
     `patterns` gives the contents of `PATTERN_FILES`, and is called only where the number alone would be too much:
     folders that they name are not looked into.
@@ -244,8 +245,8 @@ def with_path(revision: Revision, other: str) -> Revision:
 
 
 def may_lack(asked: Revision, there: Revision) -> bool:
-    """Whether a revision may lack the path that it was asked for, which is `there` from the top of the repository: one
-    that was not typed, or that the work tree has, is no mistake. Raises GitError."""
+    """Return whether a revision may lack the path that it was asked for, which is `there` from the top of the
+    repository: one that was not typed, or that the work tree has, is no mistake. Raises GitError."""
     if asked.path is None:
         return True
     top = top_of()
@@ -432,7 +433,7 @@ def _linked_elsewhere(commit: str, folder: str, entries: Sequence[_TreeEntry]) -
 
 
 def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
-    """Whether the entries below a folder are no more than olmc reads, by their number alone."""
+    """Return whether the entries below a folder are no more than olmc reads, by their number alone."""
     above = f"{folder}/" if folder else ""
     below = {entry.path.removeprefix(above): entry for entry in entries}
 
@@ -445,7 +446,7 @@ def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
 
 
 def _fits_together(entries: Sequence[_TreeEntry], report: Report) -> bool:
-    """Whether the entries of a revision, those of its bundles included, are no more than olmc reads package by
+    """Return whether the entries of a revision, those of its bundles included, are no more than olmc reads package by
     package."""
     if len(entries) <= max(BUNDLE_FILES.most, FILES.most):
         return True
@@ -517,7 +518,7 @@ def submodules_at(root: Path) -> dict[str, str]:
 
 
 def _may_have_submodules(home: Path) -> bool:
-    """Whether the index of a repository may have submodules: most have none, and need no git to say so."""
+    """Return whether the index of a repository may have submodules: most have none, and need no git to say so."""
     mark = home / REPOSITORY_MARK
     try:
         return _SUBMODULE_MODE in (mark / "index").read_bytes()
@@ -530,7 +531,7 @@ _SUBMODULE_MODE = (0o160000).to_bytes(4, "big")
 
 
 def _is_mark(path: Path) -> bool:
-    """Whether this is no repository of git but what `write_tree` has marked as one."""
+    """Return whether this is no repository of git but what `write_tree` has marked as one."""
     return path.is_file() and not path.stat().st_size
 
 
@@ -631,7 +632,7 @@ def _entry_of(line: bytes) -> _TreeEntry:
 
 
 def _is_ordinary(path: str) -> bool:
-    """Whether a path certainly is plain and not hidden; most are."""
+    """Return whether a path certainly is plain and not hidden; most are."""
     return path != "" and not (
         "/." in path or "//" in path or "\\" in path or path.startswith((".", "/")) or path.endswith("/")
     )
@@ -642,7 +643,7 @@ def _is_hidden(path: str) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path stays below the folder that it is joined to, and out of git's own folders."""
+    """Return whether a path stays below the folder that it is joined to, and out of git's own folders."""
     parts = path.split("/")
     return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
 

@@ -296,7 +296,7 @@ def _mappings(old: Mapping[str, Any], new: Mapping[str, Any], pad: str) -> Itera
 
 
 def _share_parts(old: Any, new: Any) -> bool:
-    """Whether two values are different, and made of parts of which some may be the same."""
+    """Return whether two values are different, and made of parts of which some may be the same."""
     return bool(old) and bool(new) and type(old) is type(new) and isinstance(old, (dict, list)) and old != new
 
 

@@ -382,8 +382,8 @@ def derived_rights(
 
 
 def is_role_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[str]) -> bool:
-    """Whether OLM made a ClusterRole for the users of an API that a CSV owns (R-CR-2): one rule, with the verbs of its
-    suffix, for those users alone."""
+    """Return whether OLM made a ClusterRole for the users of an API that a CSV owns (R-CR-2): one rule, with the verbs
+    of its suffix, for those users alone."""
     suffix = known.name.rpartition("-")[2]
     user, rules = "view" if suffix == _SEE_CRD else suffix, mappings(role.get("rules"))
     labels = labels_of(role)
@@ -402,7 +402,8 @@ def is_role_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[s
 
 
 def _is_of_condition(known: ObjectKey, obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
-    """Whether OLM made a Role or RoleBinding for the OperatorCondition of a CSV, for the accounts of that (R-OC-2)."""
+    """Return whether OLM made a Role or RoleBinding for the OperatorCondition of a CSV, for the accounts of that
+    (R-OC-2)."""
     owner = owners.get(NamespacedName(known.namespace, known.name))
     if owner is None:
         return False
@@ -417,7 +418,8 @@ def _is_of_condition(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Na
 
 
 def _is_of_secret(known: ObjectKey, obj: KubernetesObject, accounts: Mapping[NamespacedName, str]) -> bool:
-    """Whether OLM made a Role or RoleBinding for a serving certificate, for the account of what serves (R-CERT-2)."""
+    """Return whether OLM made a Role or RoleBinding for a serving certificate, for the account of what serves
+    (R-CERT-2)."""
     account = accounts.get(NamespacedName(known.namespace, known.name))
     if account is None:
         return False
@@ -428,7 +430,7 @@ def _is_of_secret(known: ObjectKey, obj: KubernetesObject, accounts: Mapping[Nam
 
 
 def _binds_only(known: ObjectKey, binding: KubernetesObject, accounts: Collection[str]) -> bool:
-    """Whether a binding gives the Role of its own name to these ServiceAccounts of its namespace alone."""
+    """Return whether a binding gives the Role of its own name to these ServiceAccounts of its namespace alone."""
     reference = mapping(binding.get("roleRef"))
     return (text(reference.get("kind")), text(reference.get("name"))) == ("Role", known.name) and all(
         subject.get("kind") == ACCOUNT and text(subject.get("name")) in accounts
@@ -463,7 +465,7 @@ def without_derived(
 def is_certificate(
     obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator], manifests: Collection[ObjectKey] = ()
 ) -> bool:
-    """Whether an object is a Secret with a certificate that OLM makes for one of the CSVs `owners`."""
+    """Return whether an object is a Secret with a certificate that OLM makes for one of the CSVs `owners`."""
     known = object_key(obj)
     if (known.group, known.kind) != ("", "Secret") or known in manifests or obj.get("type") not in _TYPES:
         return False
@@ -484,7 +486,7 @@ def _derived(change: DiffChange, crds: frozenset[str]) -> str:
 
 
 def _is_of_crds(rule: PolicyRule, crds: frozenset[str]) -> bool:
-    """Whether a rule is about the objects of CRDs, or about reading the CRDs themselves."""
+    """Return whether a rule is about the objects of CRDs, or about reading the CRDs themselves."""
     if rule.groups == (APIEXTENSIONS,) and rule.names:
         return set(rule.names) <= crds
     plurals = (f"{resource.partition('/')[0]}.{group}" for group in rule.groups for resource in rule.resources)
@@ -574,7 +576,7 @@ def _is_filled_in(kind: str, path: str, value: Any) -> bool:
 
 
 def is_default(kind: str, delta: Delta) -> bool:
-    """Whether the new side of a delta has only defaults beyond what the old one says."""
+    """Return whether the new side of a delta has only defaults beyond what the old one says."""
     path = tuple(step for step in delta.path if isinstance(step, str))
     return _adds_defaults(kind, ".".join(path), delta.old, delta.new)
 

@@ -105,8 +105,8 @@ def conversion_ended(webhook: str, crds: tuple[str, ...]) -> Judgement:
 
 @change_kind("FailurePolicyChanged", None, CHANGED)
 def failure_policy_changed(webhook: str, old: str, new: str, protects: bool) -> Judgement:
-    """Whether requests fail (Fail) or pass (Ignore) when a webhook does not answer; `protects`: it checks objects of
-    others."""
+    """Return whether requests fail (Fail) or pass (Ignore) when a webhook does not answer; `protects`: it checks
+    objects of others."""
     effect = "requests fail when it does not answer" if new == "Fail" else "requests pass when it does not answer"
     policies: Message = changed(old, new)
     return RISK if new == "Fail" or protects else CHANGE, (
@@ -266,7 +266,7 @@ _APPLYING = frozenset({
 
 
 def decides_result(identity: ObjectKey, path: Sequence[Any]) -> bool:
-    """Whether a field of an object decides what a GitOps tool applies."""
+    """Return whether a field of an object decides what a GitOps tool applies."""
     fields = _DECIDING.get((identity.group, identity.kind))
     if fields is None or len(path) < 1 or path[0] != "spec":
         return False
@@ -276,7 +276,7 @@ def decides_result(identity: ObjectKey, path: Sequence[Any]) -> bool:
 
 
 def applies_others(identity: ObjectKey) -> bool:
-    """Whether an object has a GitOps tool apply others."""
+    """Return whether an object has a GitOps tool apply others."""
     return (identity.group, identity.kind) in _APPLYING
 
 

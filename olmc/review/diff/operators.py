@@ -155,7 +155,8 @@ def kept_by_predecessors(
 
 
 def _reads_authentication(obj: KubernetesObject, namespaces: Container[str]) -> bool:
-    """Whether a binding is one that OLM makes for a webhook of a CSV in one of the namespaces: it names no owner."""
+    """Return whether a binding is one that OLM makes for a webhook of a CSV in one of the namespaces: it names no
+    owner."""
     is_olms = labels_of(obj).get(MANAGED) == "true" and object_key(obj).namespace == "kube-system"
     return is_olms and any(text(subject.get("namespace")) in namespaces for subject in mappings(obj.get("subjects")))
 

@@ -158,7 +158,7 @@ def _needed(compilation: SettledCompilation) -> frozenset[GVK]:
 
 
 def _waits(compilation: SettledCompilation) -> bool:
-    """Whether an operator is not installed, or a plan has failed."""
+    """Return whether an operator is not installed, or a plan has failed."""
     assert compilation.settled is not None
     cluster = compilation.settled.cluster
     return any(member.phase != "Succeeded" for member in cluster.members.values()) or any(
@@ -200,7 +200,7 @@ def _unreached(compilation: SettledCompilation, kube_version: str) -> str:
 
 
 def is_reached(minimum: str, kube_version: str) -> bool | None:
-    """Whether a cluster of a version reaches a minKubeVersion; None where one of them is no version."""
+    """Return whether a cluster of a version reaches a minKubeVersion; None where one of them is no version."""
     wanted, server = tolerant_or_none(minimum), tolerant_or_none(kube_version)
     return None if wanted is None or server is None else wanted.compare(server) <= 0
 

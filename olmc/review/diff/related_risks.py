@@ -115,7 +115,8 @@ def embedded_changes(
 
 
 def _may_embed(identity: ObjectKey) -> bool:
-    """Whether tools make objects of others in such an object: the kinds of Kubernetes have fields of their own only."""
+    """Return whether tools make objects of others in such an object: the kinds of Kubernetes have fields of their own
+    only."""
     if identity.group in _COMPILED:
         return False
     return identity.kind in _OPEN_KINDS or GroupKind(identity.group, identity.kind) not in kubernetes_kinds()

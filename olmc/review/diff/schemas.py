@@ -30,7 +30,8 @@ _SILENT = frozenset(("description", "title", "example", "externalDocs"))
 
 
 def is_satisfied(rule: str, schema: Schema) -> bool:
-    """Whether every object of a schema satisfies a rule, as far as its text says; False where that is unknown."""
+    """Return whether every object of a schema satisfies a rule, as far as its text says; False where that is
+    unknown."""
     return _truth(rule, schema, frozenset()) is True
 
 
@@ -87,7 +88,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _presence(steps: Sequence[str], schema: Schema) -> bool | None:
-    """Whether a field is in every object of a schema, or in none; None where it may be."""
+    """Return whether a field is in every object of a schema, or in none; None where it may be."""
     always = True
     for step in steps:
         properties = mapping(schema.get("properties"))
@@ -186,7 +187,7 @@ def _constrains_nothing(schema: Any) -> bool:
 
 
 def is_stricter(keyword: str, old: Any, new: Any, schema: Schema) -> bool:
-    """Whether a combination may refuse what was valid; `schema` is the old one that it stands in."""
+    """Return whether a combination may refuse what was valid; `schema` is the old one that it stands in."""
     if new is ABSENT:
         return False
     if not isinstance(old, list) or not isinstance(new, list):
@@ -275,7 +276,7 @@ def _structs_with() -> Mapping[str, frozenset[str]]:
 
 
 def _fits(schema: Schema, struct: str) -> bool:
-    """Whether a schema, all of whose properties a struct has, is that of the struct.
+    """Return whether a schema, all of whose properties a struct has, is that of the struct.
 
     Older releases of Kubernetes have fewer fields. Of texts and numbers one may lack, of what is more telling half.
     """
@@ -296,7 +297,7 @@ def _required(struct: str) -> frozenset[str]:
 
 
 def _has_type(schema: Schema, go_type: str) -> bool:
-    """Whether a schema is for a Go type as far as its type and fields tell; one without them may be for any."""
+    """Return whether a schema is for a Go type as far as its type and fields tell; one without them may be for any."""
     plain = decode_errors.underlying(go_type.removeprefix("*"))
     if _struct(plain) and not mapping(schema.get("properties")).keys() <= decode_errors.members(_struct(plain)).keys():
         return False
@@ -454,7 +455,7 @@ def lost_fields(old: Schema, new: Schema, path: str = "") -> Iterator[str]:
 
 
 def _is_open(schema: Schema) -> bool:
-    """Whether fields that a schema doesn't name are kept."""
+    """Return whether fields that a schema doesn't name are kept."""
     return schema.get(_PRESERVE) is True or (schema.get("additionalProperties") not in (None, False))
 
 
@@ -493,7 +494,7 @@ def _own_changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
 
 
 def _is_implied(change: DiffChange, at: _At, *, is_field: bool) -> bool:
-    """Whether a type of Kubernetes implies a constraint that a generator did not write down before.
+    """Return whether a type of Kubernetes implies a constraint that a generator did not write down before.
 
     `is_field`: the node is a field of such a type, whose defaults are its own, too.
     """
@@ -541,7 +542,7 @@ def _number(value: Any) -> float:
 
 
 def _is_tighter(keyword: str, old: Any, new: Any) -> bool:
-    """Whether a bound lets less through than before."""
+    """Return whether a bound lets less through than before."""
     if new is ABSENT:
         return False
     if keyword in _FLAGS:

@@ -379,7 +379,7 @@ def repository_side(
 
 
 def _has_only_kept(made: SettledCompilation) -> bool:
-    """Whether the cluster has CSVs of which there are bundles, and which no catalog has any more."""
+    """Return whether the cluster has CSVs of which there are bundles, and which no catalog has any more."""
     if made.settled is None or made.workspace is None:
         return False
     catalogs = made.settled.cluster.catalogs.values()
@@ -411,8 +411,8 @@ def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
 
 
 def _are_alike(was: SideSettings, now: SideSettings, old: Side, new: Side) -> bool:
-    """Whether two sides are folders of plain objects, or the same folder of a repository, of which one is a workspace:
-    beside a rendering there is nothing of what it was made of."""
+    """Return whether two sides are folders of plain objects, or the same folder of a repository, of which one is a
+    workspace: beside a rendering there is nothing of what it was made of."""
     place = was.deciders.place
     return old.settings is new.settings or (place is not None and place == now.deciders.place)
 

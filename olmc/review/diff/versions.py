@@ -60,7 +60,7 @@ _FIRST = Version(0, 0, 0)
 
 
 def loses_channel(old: Bundle | None, new: Bundle | None) -> bool:
-    """Whether the new bundle is in none of the old one's channels, or not in its default channel."""
+    """Return whether the new bundle is in none of the old one's channels, or not in its default channel."""
     if old is None or new is None or not old.channels or not new.channels:
         return False
     return not set(old.channels) & set(new.channels) or _default(old) not in ("", *new.channels)
@@ -145,7 +145,7 @@ def _lowest(operator: DiffOperator) -> Version | None:
 
 
 def is_downgrade(old: DiffOperator, new: DiffOperator) -> bool:
-    """Whether the new CSV has a lower version than the old one."""
+    """Return whether the new CSV has a lower version than the old one."""
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
     return before is not None and after is not None and after.compare(before) < 0
 

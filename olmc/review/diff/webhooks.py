@@ -374,7 +374,7 @@ def _resources(groups: list[str], resources: list[str], in_full: bool) -> str:
 
 
 def _is_cut(rule: Mapping[str, Any]) -> bool:
-    """Whether `_resources` names only some of the resources of a rule."""
+    """Return whether `_resources` names only some of the resources of a rule."""
     return len(texts(rule.get("apiGroups"))) * len(texts(rule.get("resources"))) > _MOST
 
 
@@ -407,7 +407,7 @@ def _selector(selector: Mapping[str, Any]) -> str:
 
 
 def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
-    """Whether a webhook sees requests for the operator's own APIs alone."""
+    """Return whether a webhook sees requests for the operator's own APIs alone."""
     # Each API once: the operator has few APIs, so the search finds the first other one soon, also in long rules.
     asked = (
         qualified(resource, group)
@@ -422,7 +422,7 @@ def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
 
 
 def _is_wider(old: Webhook, new: Webhook) -> bool:
-    """Whether a webhook sees requests that it did not see before, as far as its rules and selectors tell.
+    """Return whether a webhook sees requests that it did not see before, as far as its rules and selectors tell.
 
     Versions do not count: by default requests in others match as well (`matchPolicy: Equivalent`). With `Exact` further
     ones are a change like any other.
@@ -495,7 +495,7 @@ def _converting(csv: KubernetesObject) -> dict[str, tuple[str, ...]]:
 
 
 def _loses(old: Any, new: Any) -> bool:
-    """Whether a selector no longer asks for something, and so lets more through."""
+    """Return whether a selector no longer asks for something, and so lets more through."""
     before, after = (
         {each._replace(values=tuple(sorted(set(each.values)))) for each in requirements(selector)}
         for selector in (old, new)

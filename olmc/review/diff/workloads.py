@@ -82,7 +82,7 @@ def owner_changed(path: str, old: object, new: object) -> Judgement:
 
 @change_kind("HookChanged", None)
 def hook_changed(path: str, old: object, new: object) -> Judgement:
-    """Whether Helm, or Argo CD in its place, takes an object for a hook or keeps it, by its annotations."""
+    """Return whether Helm, or Argo CD in its place, takes an object for a hook or keeps it, by its annotations."""
     effect = "; what is a hook Helm and Argo CD make by itself, and may delete again" if new is not ABSENT else ""
     is_hook = "helm.sh/hook" in path and new is not ABSENT
     return RISK if is_hook else CHANGE, (shown(path), *from_to(old, new), effect * is_hook)
@@ -113,7 +113,7 @@ def account_of(workload: KubernetesObject) -> str:
 def account_changes(
     identity: ObjectKey, old: KubernetesObject, new: KubernetesObject, rights: Callable[[], Rights]
 ) -> Iterator[DiffChange]:
-    """Whether the pods of a workload run as somebody else, and what that one may do more."""
+    """Return whether the pods of a workload run as somebody else, and what that one may do more."""
     was, now = account_of(old), account_of(new)
     if was != now:
         before, after = (subject_of_account(identity.namespace, name) for name in (was, now))
@@ -121,7 +121,8 @@ def account_changes(
 
 
 def account_changes_within(identity: ObjectKey, delta: Delta, rights: Callable[[], Rights]) -> Iterator[DiffChange]:
-    """Whether an object that is no workload by its kind runs pods as somebody who may do more than the one before."""
+    """Return whether an object that is no workload by its kind runs pods as somebody who may do more than the one
+    before."""
     for place in places(delta):
         was, now = ("" if value is ABSENT else text(value) for value in (place.old, place.new))
         if place.path[-1:] and place.path[-1] in _ACCOUNT and now and now != was:
@@ -241,7 +242,7 @@ def _all_containers(pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _has_token(pod: Mapping[str, Any]) -> bool:
-    """Whether pods get a token for the API server."""
+    """Return whether pods get a token for the API server."""
     projected = (mapping(volume.get("projected")) for volume in mappings(pod.get("volumes")))
     sources = (source for each in projected for source in mappings(each.get("sources")))
     given = [mapping(source["serviceAccountToken"]) for source in sources if source.get("serviceAccountToken")]
@@ -350,7 +351,7 @@ _CONTEXT = "securityContext"
 
 
 def _is_given_elsewhere(leaf: Delta, pod: Mapping[str, Any]) -> bool:
-    """Whether a pod still has a setting that it gave a container and now gives all, or the other way round."""
+    """Return whether a pod still has a setting that it gave a container and now gives all, or the other way round."""
     inside = leaf.path[len(_POD) :]
     if leaf.new is not ABSENT or _CONTEXT not in inside:
         return False
@@ -416,7 +417,7 @@ def _leaves(delta: Delta) -> Iterator[Delta]:
 
 
 def _hosts(delta: Delta) -> bool:
-    """Whether a volume or a port of the node comes or goes."""
+    """Return whether a volume or a port of the node comes or goes."""
     return any(
         isinstance(value, dict) and not {"hostPath", "hostPort"}.isdisjoint(value) for value in (delta.old, delta.new)
     )
@@ -470,7 +471,7 @@ def _owners(obj: KubernetesObject, makers: Makers) -> _Owners:
 
 
 def _is_olms(known: ObjectKey, reference: Mapping[str, Any], makers: Makers) -> bool:
-    """Whether OLM makes something the owner of an object; of a manifest that owner has to be there."""
+    """Return whether OLM makes something the owner of an object; of a manifest that owner has to be there."""
     group, kind = gvk_of(reference).group, text(reference.get("kind"))
     is_api = known.kind == "ClusterRole" and kind.lower() in _APIS
     if group not in _OF_OLM and not is_api:
@@ -495,7 +496,7 @@ def registries_of(objects: Iterable[KubernetesObject]) -> frozenset[str]:
 
 
 def _is_foreign(place: str, image: str, registries: Callable[[], Collection[str]] | None) -> bool:
-    """Whether a container that joins others has an image from a registry that none came from before."""
+    """Return whether a container that joins others has an image from a registry that none came from before."""
     runs = place.startswith(tuple(word for _, word in _CONTAINERS))
     return registries is not None and runs and registry_of(image) not in registries()
 

@@ -195,7 +195,7 @@ def _by_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
 
 
 def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:
-    """Whether an Install that waits has a CSV ("": any of the package) among what it would install."""
+    """Return whether an Install that waits has a CSV ("": any of the package) among what it would install."""
     selections = outcome.waiting.selections if outcome.waiting else ()
     return any(
         (selection.candidate.name == csv) if csv else (selection.candidate.package == package)
@@ -245,7 +245,7 @@ def _not_by(name: NamespacedName, csv: str, settled: SettledCluster) -> Iterator
 
 
 def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Cluster) -> bool:
-    """Whether a manifest is a Subscription for a package that the cluster does not have."""
+    """Return whether a manifest is a Subscription for a package that the cluster does not have."""
     key, spec = object_key(manifest.object), manifest.object.get("spec")
     return (
         (key.group, key.kind) == (OLM_GROUP, "Subscription")
@@ -519,7 +519,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
 
 
 def _waits(key: ObjectKey, cluster: Cluster) -> bool:
-    """Whether all that an object lacks is that somebody approves."""
+    """Return whether all that an object lacks is that somebody approves."""
     plans = [plan for plan in cluster.plans.values() if plan.namespace == key.namespace]
     if key.kind == "Subscription":
         subscription = cluster.subscriptions.get(NamespacedName(key.namespace, key.name))

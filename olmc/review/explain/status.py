@@ -587,11 +587,11 @@ class Wanted(NamedTuple):
     name: str
 
     def is_met_by(self, key: ObjectKey) -> bool:
-        """Whether an object is one of those that are asked for."""
+        """Return whether an object is one of those that are asked for."""
         return key.name == self.name and self.begins(key)
 
     def begins(self, key: ObjectKey) -> bool:
-        """Whether an object is one of those that are asked for, but for the end of its name."""
+        """Return whether an object is one of those that are asked for, but for the end of its name."""
         kinds = {(each.group, each.kind) for each in self.kinds}
         fits = (key.group, key.kind) in kinds and self.namespace in ("", key.namespace)
         return fits and key.name.startswith(self.name)

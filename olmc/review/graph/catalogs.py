@@ -115,7 +115,7 @@ def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "")
 
 
 def is_about_dropped(diagnostic: Diagnostic, package: str) -> bool:
-    """Whether a finding names versions of a package that its graph does not have."""
+    """Return whether a finding names versions of a package that its graph does not have."""
     return diagnostic.code == DROPPED_VERSIONS.code and f" {package} " in diagnostic.message
 
 
@@ -134,7 +134,7 @@ def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
 
 
 def _holds_workspace(folder: Folder) -> bool:
-    """Whether there is a bundle, or a folder of catalogs, at any depth."""
+    """Return whether there is a bundle, or a folder of catalogs, at any depth."""
     if is_bundle(folder) or folder.folder(CATALOGS_FOLDER) is not None or CONFIG_FILE in folder.files:
         return True
     return any(map(_holds_workspace, folder.folders))

@@ -89,7 +89,7 @@ class Piece(NamedTuple):
 
 
 def is_below(piece: Piece) -> bool:
-    """Whether a rail runs below the boxes."""
+    """Return whether a rail runs below the boxes."""
     return piece.arrow.kind == "skipRange"
 
 

@@ -371,7 +371,7 @@ def _hop(current: Vertex, entry: ChannelEntry) -> PathHop:
 
 
 def route(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: Vertex | None = None) -> Route:
-    """Whether an upgrade from `start` gets to `goal` in a channel, and where it leads else."""
+    """Return whether an upgrade from `start` gets to `goal` in a channel, and where it leads else."""
     if goal is None:
         return Route(walk(graph, channel, start), None)
     own = walk(graph, channel, start, goal.name)

@@ -93,7 +93,7 @@ def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Obje
 
 
 def belongs(obj: KubernetesObject, move: ExtensionMove) -> bool:
-    """Whether OLM v0 has an object for the CSV of a move."""
+    """Return whether OLM v0 has an object for the CSV of a move."""
     labels = labels_of(obj)
     # RBAC that a bundle has in no namespace names its CSV, and not the namespace of that (R-SA-8).
     is_bundled = labels.get(OWNER) == move.csv and OWNER_NAMESPACE not in labels and not namespace_of(obj)
@@ -163,7 +163,7 @@ def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[
 
 
 def _is_same(new: ObjectKey, old: ObjectKey) -> bool:
-    """Whether a webhook configuration is another one with the characters that OLM v0 adds to the name."""
+    """Return whether a webhook configuration is another one with the characters that OLM v0 adds to the name."""
     return new.kind == old.kind and new.name in (old.name, old.name.rpartition("-")[0].rstrip("-"))
 
 

@@ -179,7 +179,7 @@ def plan_extensions(
 
 
 def _has_content(key: CatalogKey, cluster: Cluster) -> bool:
-    """Whether it is known which operators a catalog serves."""
+    """Return whether it is known which operators a catalog serves."""
     source = cluster.catalogs.get(key)
     return source is not None and bool(source.entries)
 

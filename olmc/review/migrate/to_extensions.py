@@ -107,7 +107,8 @@ def _by_catalog(moves: Iterable[ExtensionMove]) -> dict[CatalogKey, list[Extensi
 def _has_no_use(
     manifest: Manifest, moves: Iterable[ExtensionMove], moving: set[NamespacedName], cluster: Cluster
 ) -> bool:
-    """Whether an object is OLM v0's, and only for operators that move: CSVs with what belongs to them, and groups."""
+    """Return whether an object is OLM v0's, and only for operators that move: CSVs with what belongs to them, and
+    groups."""
     obj = manifest.object
     name, kind = NamespacedName(namespace_of(obj), name_of(obj)), obj["kind"]
     if obj["apiVersion"].partition("/")[0] != OLM_GROUP:
@@ -217,7 +218,7 @@ def _role_of(binding: Rendered) -> ObjectKey:
 
 
 def _is_of(role: KubernetesObject, move: ExtensionMove) -> bool:
-    """Whether OLM v0 has made a role for an operator: for its CSV, for an API that it owns, or for its group."""
+    """Return whether OLM v0 has made a role for an operator: for its CSV, for an API that it owns, or for its group."""
     owners = {text(ref.get("name")) for ref in owner_references(role)}
     if belongs(role, move) or owners & {api.name for api in move.installed.csv.owned_crds}:
         return True
@@ -462,7 +463,7 @@ def _migrated(
 
 
 def _is_current(moves: Iterable[ExtensionMove], workspace: Workspace) -> bool:
-    """Whether what was compiled is what would be written."""
+    """Return whether what was compiled is what would be written."""
     written = {name_of(manifest.object): manifest.object.get("spec") for manifest in workspace.extensions}
     manifests = (m.object for m in workspace.manifests if m.object["kind"] == "ServiceAccount")
     accounts = {NamespacedName(namespace_of(account), name_of(account)) for account in manifests}

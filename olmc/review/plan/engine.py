@@ -103,7 +103,7 @@ class PlanResult(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether there is no plan."""
+        """Return whether there is no plan."""
         return self.plan is None
 
     @property
@@ -421,7 +421,7 @@ def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> Na
 
 
 def _has_no_object(path: Path) -> bool:
-    """Whether a file can be read, and holds no object of Kubernetes: a text, or settings of a tool."""
+    """Return whether a file can be read, and holds no object of Kubernetes: a text, or settings of a tool."""
     if not path.name.endswith(SUFFIXES):
         return True
     report = Report()

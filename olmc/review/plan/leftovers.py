@@ -191,7 +191,7 @@ def _written(
 
 
 def _is_unknown(delta: Delta, served: KubernetesObject) -> bool:
-    """Whether a manifest adds a field of the spec that the API server of this release drops."""
+    """Return whether a manifest adds a field of the spec that the API server of this release drops."""
     value: Any = served
     for step in delta.path:
         if not isinstance(value, Mapping):
@@ -492,8 +492,8 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
 
 
 def _is_to_blame(name: NamespacedName, context: TaskContext) -> bool:
-    """Whether a Subscription may be what keeps its namespace from being resolved: not where a diagnosis has another
-    culprit, or where another one has changed and this one has not."""
+    """Return whether a Subscription may be what keeps its namespace from being resolved: not where a diagnosis has
+    another culprit, or where another one has changed and this one has not."""
     operator = NamespacedName(name.namespace, context.cluster.subscriptions[name].package)
     found = [diagnosis for diagnosis in context.diagnoses if operator in diagnosis.operators]
     if any(diagnosis.culprit is not None for diagnosis in found):
@@ -712,17 +712,19 @@ class Plan(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happens."""
+        """Return whether nothing happens."""
         return not (self.applied or self.installs or self.extensions or self.difference.changes)
 
     @property
     def has_unknown(self) -> bool:
-        """Whether something happens, and leaves an operator that is unknown for want of content: that is a risk."""
+        """Return whether something happens, and leaves an operator that is unknown for want of content: that is a
+        risk."""
         return not self.is_empty and any(operator.outcome == "unknown" for operator in self.operators)
 
     @property
     def fails(self) -> bool:
-        """Whether something happens, and leaves an operator that fails or is stuck, or an object that is refused."""
+        """Return whether something happens, and leaves an operator that fails or is stuck, or an object that is
+        refused."""
         failing = any(operator.outcome in ("failing", FAILED_BEFORE) for operator in self.operators)
         return not self.is_empty and (failing or any(each.severity is Severity.FAILURE for each in self.problems))
 

@@ -49,7 +49,7 @@ class PlannedInstall(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether somebody has to approve it."""
+        """Return whether somebody has to approve it."""
         return self.phase == APPROVAL
 
 
@@ -182,7 +182,7 @@ _OF_GROUPS = frozenset("NoOperatorGroup TooManyOperatorGroups NoTargetNamespaces
 
 
 def _runs_on(row: OperatorStatus, before: DiffOperator | None) -> bool:
-    """Whether OLM only says that a CSV has failed, and takes nothing away: its group does not fit it any more
+    """Return whether OLM only says that a CSV has failed, and takes nothing away: its group does not fit it any more
     (observed-52)."""
     same = before is not None and (before.name, before.phase) == (row.csv, "Succeeded")
     return same and row.reason in _OF_GROUPS

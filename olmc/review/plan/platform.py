@@ -64,7 +64,7 @@ class ClusterPlatform(NamedTuple):
         return "OpenShift {}.{} ({})".format(*self.release, kubernetes) if self.release is not None else kubernetes
 
     def serves(self, api: GVK) -> bool:
-        """Whether an API that Kubernetes has not itself is served."""
+        """Return whether an API that Kubernetes has not itself is served."""
         return any((r.group, r.kind) == api.group_kind and api.version in r.versions for r in self.api_resources)
 
 

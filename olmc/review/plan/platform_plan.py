@@ -133,7 +133,7 @@ def channels_of(source: CatalogSource, package: str) -> list[str]:
 
 
 def is_accepted(entry: Entry, source: CatalogSource, package: str, channel: str) -> bool:
-    """Whether a channel has a CSV, or an upgrade of it."""
+    """Return whether a channel has a CSV, or an upgrade of it."""
     chain = _chain(source, package, channel)
     return any(e.name == entry.name for e in _in_channel(source, package, channel)) or any(
         upgrades(e, entry) for e in chain
@@ -194,7 +194,7 @@ def _steps(
 
 
 def _may_stay(operator: SubscribedOperator, channel: str, own: str, source: CatalogSource) -> bool:
-    """Whether it helps to subscribe to another channel, with the version that is installed."""
+    """Return whether it helps to subscribe to another channel, with the version that is installed."""
     is_there = is_accepted(operator.entry, source, operator.subscription.package, channel)
     return channel != own and is_there and operator.is_fit
 
@@ -206,7 +206,7 @@ def _is_known_after(stop: Entry, subscription: Subscription, channel: str, catal
 
 
 def _fits(facts: OperatorFacts, move: PlatformMove, *, is_before: bool) -> bool:
-    """Whether a version goes along with the move, and runs on the platform that it is installed on."""
+    """Return whether a version goes along with the move, and runs on the platform that it is installed on."""
     platform: ClusterPlatform = move.old if is_before else move.new
     runs = not kube_version_problem(facts.min_kube_version, platform.kube_version)
     harmful = (finding for finding in findings_of(facts, move) if is_before or finding.verdict != "blocked")
@@ -275,7 +275,7 @@ class PlatformPlan(NamedTuple):
 
     @property
     def is_clean(self) -> bool:
-        """Whether the cluster can move as it is."""
+        """Return whether the cluster can move as it is."""
         return not self.manifests and all(operator.verdict == "clean" for operator in self.operators)
 
 
@@ -432,7 +432,7 @@ def in_order(
 
 
 def _needs_new(entry: Entry | None, other: MovedOperator, present: Mapping[NamespacedName, InstalledEntry]) -> bool:
-    """Whether a new version needs what only the new version of another operator has."""
+    """Return whether a new version needs what only the new version of another operator has."""
     target = other.step.entry if other.step is not None else None
     if entry is None or target is None:
         return False
@@ -441,7 +441,7 @@ def _needs_new(entry: Entry | None, other: MovedOperator, present: Mapping[Names
 
 
 def _loses(user: MovedOperator, installed: InstalledEntry, provider: MovedOperator) -> bool:
-    """Whether the installed version of an operator needs what the new version of its provider no longer has."""
+    """Return whether the installed version of an operator needs what the new version of its provider no longer has."""
     target = provider.step.entry if provider.step is not None else None
     if target is None or user.step is None or user.step.entry is None:
         return False

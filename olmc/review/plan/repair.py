@@ -197,7 +197,7 @@ def _differing_labels(delta: Delta) -> Iterator[str]:
 
 
 def _mentions(manifest: KubernetesObject, path: Iterable[object]) -> bool:
-    """Whether a manifest has the field at a path; of a list, all of it."""
+    """Return whether a manifest has the field at a path; of a list, all of it."""
     value: Any = manifest
     for step in path:
         if isinstance(value, dict) and step not in value:
@@ -458,7 +458,7 @@ class DriftedObject(NamedTuple):
 
     @property
     def stays(self) -> bool:
-        """Whether it stays like that for good."""
+        """Return whether it stays like that for good."""
         return self.repair.by == "nobody"
 
 
@@ -517,7 +517,7 @@ def _drift(
 
 
 def _is_of_olm(key: ObjectKey, obj: KubernetesObject) -> bool:
-    """Whether OLM has made an object: by its labels, or by its owner; old InstallPlans are history."""
+    """Return whether OLM has made an object: by its labels, or by its owner; old InstallPlans are history."""
     if key.group == OLM_GROUP:
         return key.kind in (CSV_KIND, "OperatorCondition")
     owned = any(ref.get("kind") in (CSV_KIND, "OperatorCondition") for ref in owner_references(obj))
@@ -671,7 +671,7 @@ def verified(
 
 
 def _is_left_over(item: DriftedObject) -> bool:
-    """Whether an object is what OLM is known to leave behind, such as what a group needed before."""
+    """Return whether an object is what OLM is known to leave behind, such as what a group needed before."""
     return item.kind == "extra" and item.repair.by == "nobody"
 
 

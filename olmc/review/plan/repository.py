@@ -87,7 +87,7 @@ class RepositoryPlan(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happens in any cluster, and no file on which results depend changes."""
+        """Return whether nothing happens in any cluster, and no file on which results depend changes."""
         return not self.files.changes and all(each.plan.is_empty for each in self.clusters)
 
     @property

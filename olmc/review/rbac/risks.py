@@ -328,7 +328,7 @@ def _allows_any(rule: PolicyRule, risk: Risk) -> bool:
 
 
 def _includes(resources: tuple[str, ...], wanted: str) -> bool:
-    """Whether a rule includes a resource of the table, where `userextras/*` stands for any subresource."""
+    """Return whether a rule includes a resource of the table, where `userextras/*` stands for any subresource."""
     base, slash, subresource = wanted.partition("/")
     if subresource != ANY:
         return resource_matches(resources, wanted)

@@ -606,7 +606,7 @@ def _leveller() -> Callable[[Iterable[RoleGrant]], Level]:
 
 
 def is_user_role(holder: PermissionHolder) -> bool:
-    """Whether a gainer is one of the roles that every cluster has for users."""
+    """Return whether a gainer is one of the roles that every cluster has for users."""
     return holder.subject.name in USER_ROLES
 
 

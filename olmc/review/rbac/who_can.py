@@ -158,7 +158,7 @@ def _details(permission: Permission, subject: Subject, find: Finder) -> Iterator
 
 
 def _is_well_known(permission: Permission) -> bool:
-    """Whether a permission is one that the roles of users have in every cluster."""
+    """Return whether a permission is one that the roles of users have in every cluster."""
     return all(grant.source_provenance is None and grant.role.name in USER_ROLES for grant in permission.grants)
 
 
@@ -199,7 +199,8 @@ def _sum_up(permissions: Sequence[Permission]) -> dict[_Key, list[PolicyRule]]:
 
 
 def _goes_without_saying(permission: Permission, wide: Set[tuple[tuple[str | None, ...], PolicyRule]]) -> bool:
-    """Whether somebody who has every verb there has this permission; `wide` is where, and rules without verbs."""
+    """Return whether somebody who has every verb there has this permission; `wide` is where, and rules without
+    verbs."""
     same = permission.rule._replace(verbs=())
     # Wider in names, or in resources as well: what such a rule has with every verb needs no line of its own.
     rules = (same, same._replace(names=()), same._replace(names=(), resources=(ANY,)))
@@ -426,7 +427,7 @@ def _allowing(question: AccessQuestion) -> Callable[[RoleGrant], _ByNames]:
 
 
 def _holds(grant: RoleGrant, question: AccessQuestion) -> bool:
-    """Whether a role counts where the question asks."""
+    """Return whether a role counts where the question asks."""
     if grant.namespace == "":
         return True
     # A grant for some namespaces is no answer about all of them.
@@ -446,7 +447,7 @@ def _names(rule: PolicyRule, request: Request) -> tuple[str, ...]:
 
 
 def _allows(rule: PolicyRule, request: Request) -> bool:
-    """Whether a rule allows a request; if that has no name, a rule for some objects is an answer as well."""
+    """Return whether a rule allows a request; if that has no name, a rule for some objects is an answer as well."""
     rule = rule._replace(names=_names(rule, request))
     # No object has the name "", so it can't be read.
     if rule.names and not any(rule.names) and request.verb != ANY:

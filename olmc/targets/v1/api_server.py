@@ -106,7 +106,7 @@ class ApiServer(NamedTuple):
         return self.forbidden("patch", obj) or self._escalation(obj) or validation_error(obj)
 
     def namespace_exists(self, namespace: str) -> bool:
-        """Whether a namespace is there: by itself, or because something else is in it."""
+        """Return whether a namespace is there: by itself, or because something else is in it."""
         if namespace in _ALWAYS_THERE or ObjectKey("", "Namespace", "", namespace) in self.objects:
             return True
         return any(key.namespace == namespace for key in self.objects)
@@ -191,7 +191,8 @@ _NO_PORT = "Invalid value: 0: port is not valid: must be between 1 and 65535, in
 
 
 def is_whole_answer(error: str) -> bool:
-    """Whether an error is all that the API server answers, and no error of a field that stands behind a heading."""
+    """Return whether an error is all that the API server answers, and no error of a field that stands behind a
+    heading."""
     return error.startswith(("Object 'apiVersion'", "resource name", "no matches for kind")) or _HANDLED in error
 
 
@@ -235,7 +236,7 @@ def _configuration_errors(configuration: KubernetesObject) -> Iterator[str]:
 
 
 def _lacks_port(webhook: object) -> bool:
-    """Whether a webhook is called on the port 0, as it is without a containerPort (R-V1-GEN-10)."""
+    """Return whether a webhook is called on the port 0, as it is without a containerPort (R-V1-GEN-10)."""
     service = mapping(mapping(webhook).get("clientConfig")).get("service")
     return mapping(service).get("port") == 0
 

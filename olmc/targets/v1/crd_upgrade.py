@@ -62,7 +62,7 @@ def upgrade_errors(installed: Iterable[Schema], rendered: Iterable[Schema]) -> s
 
 
 def is_checked(obj: Schema) -> bool:
-    """Whether the preflight looks at an object at all."""
+    """Return whether the preflight looks at an object at all."""
     return obj.get("kind") == "CustomResourceDefinition" and obj.get("apiVersion") == "apiextensions.k8s.io/v1"
 
 

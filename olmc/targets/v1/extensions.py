@@ -473,7 +473,7 @@ def typed_extension(manifest: Manifest, options: Options) -> ClusterExtension:
 
 
 def _has_experimental_crds(gates: FeatureGates) -> bool:
-    """Whether the CRDs are the experimental ones: they come with the gates that need them."""
+    """Return whether the CRDs are the experimental ones: they come with the gates that need them."""
     needing = (gates.single_own_namespace_install_support, gates.deployment_config, gates.boxcutter_runtime)
     return any(needing) or gates.bundle_release_support
 

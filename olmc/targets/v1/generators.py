@@ -157,7 +157,8 @@ def _merged_affinity(current: _Entry, override: _Entry) -> _Entry:
 
 
 def _is_empty(affinity: _Entry) -> bool:
-    """Whether a part of an affinity has no terms: of a nodeAffinity, what is required may be there and have none."""
+    """Return whether a part of an affinity has no terms: of a nodeAffinity, what is required may be there and have
+    none."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     rest = {key: value for key, value in affinity.items() if key != required}
     terms = affinity.get(required)

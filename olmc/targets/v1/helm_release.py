@@ -160,15 +160,15 @@ def _upgrade(
 
 
 def _is_patched(obj: KubernetesObject, before: KubernetesObject | None) -> bool:
-    """Whether an object that is there is patched to be this one: it differs from the one before, or it is of a kind
-    whose manifest always differs from what the API server stores."""
+    """Return whether an object that is there is patched to be this one: it differs from the one before, or it is of a
+    kind whose manifest always differs from what the API server stores."""
     return before is None or _always_patched(obj) or _bare(before) != _bare(obj)
 
 
 def _is_same_release(
     ordered: Sequence[KubernetesObject], before: Mapping[ObjectKey, KubernetesObject], server: ApiServer
 ) -> bool:
-    """Whether a release has these very objects already."""
+    """Return whether a release has these very objects already."""
     wanted = {server.key(obj): obj for obj in ordered}
     return wanted.keys() == before.keys() and all(_bare(obj) == _bare(before[key]) for key, obj in wanted.items())
 
@@ -187,8 +187,8 @@ def _bare(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _always_patched(obj: KubernetesObject) -> bool:
-    """Whether the API server stores another object than it was given: a CRD, whose manifest has an empty status, and
-    webhooks without a scope in their rules."""
+    """Return whether the API server stores another object than it was given: a CRD, whose manifest has an empty status,
+    and webhooks without a scope in their rules."""
     if obj["kind"] in CONFIGURATIONS:
         rules = (rule for webhook in mappings(obj.get("webhooks")) for rule in mappings(webhook.get("rules")))
         return any("scope" not in rule for rule in rules)

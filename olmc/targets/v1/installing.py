@@ -181,7 +181,7 @@ def conditions_after(
 
 
 def keeps_installed(source: CatalogFilter, installed: InstalledBundle | None, *, any_catalog: bool) -> bool:
-    """Whether what is installed is what is wanted, since no catalog can say otherwise."""
+    """Return whether what is installed is what is wanted, since no catalog can say otherwise."""
     return installed is not None and not any_catalog and source.version in (None, "", installed.version)
 
 
@@ -258,7 +258,8 @@ def revisions(held: Iterable[Rendered]) -> Iterator[HeldRevision]:
 
 
 def is_same_revision(there: KubernetesObject, wanted: KubernetesObject) -> bool:
-    """Whether a ClusterObjectSet has the objects of another one; where they are packed into Secrets, of the bundle."""
+    """Return whether a ClusterObjectSet has the objects of another one; where they are packed into Secrets, of the
+    bundle."""
     phases = mappings(spec_of(there).get("phases"))
     if any("ref" in member for phase in phases for member in mappings(phase.get("objects"))):
         return annotations_of(there) == annotations_of(wanted)
@@ -630,7 +631,7 @@ def adopted_objects(
 
 
 def _is_adopted(obj: KubernetesObject, extension: ClusterExtension) -> bool:
-    """Whether an object has the marks of this extension's release (R-V1-MIG-2)."""
+    """Return whether an object has the marks of this extension's release (R-V1-MIG-2)."""
     marks = helm_marks(extension.name, extension.namespace)
     return marks.labels.items() <= labels_of(obj).items() and marks.annotations.items() <= annotations_of(obj).items()
 
@@ -693,7 +694,7 @@ def _revision_problem(result: ExtensionResult, attempt: _Attempt, revision: Kube
 
 
 def _is_foreign(obj: KubernetesObject, attempt: _Attempt) -> bool:
-    """Whether an object is there that no ClusterObjectSet of this extension controls (R-V1-COS-7)."""
+    """Return whether an object is there that no ClusterObjectSet of this extension controls (R-V1-COS-7)."""
     stored = attempt.server.stored(obj)
     if stored is None:
         return False

@@ -112,7 +112,7 @@ class RevisionBundle(NamedTuple):
 
 
 def is_kept(obj: KubernetesObject) -> bool:
-    """Whether Helm deletes an object neither with its release nor in an upgrade (R-V1-HELM-2)."""
+    """Return whether Helm deletes an object neither with its release nor in an upgrade (R-V1-HELM-2)."""
     return str(annotations_of(obj).get("helm.sh/resource-policy", "")).strip().lower() == "keep"
 
 
@@ -361,7 +361,7 @@ def _waiting(revision: RevisionName, slow: KubernetesObject | None) -> tuple[Con
 
 
 def _takes_time(obj: KubernetesObject, server: ApiServer) -> bool:
-    """Whether the next phase waits for an object: it has a probe and is new, or another one than before."""
+    """Return whether the next phase waits for an object: it has a probe and is new, or another one than before."""
     stored = server.stored(obj)
     return obj["kind"] in _PROBED and (stored is None or stored.get("spec") != obj.get("spec"))
 

@@ -147,7 +147,7 @@ class VersionCondition(NamedTuple):
     patch_dirty: bool = False
 
     def accepts(self, version: Version, *, prereleases: bool) -> bool:
-        """Whether a version fulfils it; one with a pre-release only where the part has one (R-V1-SV-3)."""
+        """Return whether a version fulfils it; one with a pre-release only where the part has one (R-V1-SV-3)."""
         if version.prerelease and not prereleases:
             return False
         order = version.compare(self.version)
@@ -227,7 +227,7 @@ class VersionRange(NamedTuple):
     parts: tuple[tuple[VersionCondition, ...], ...]
 
     def contains(self, version: Version) -> bool:
-        """Whether a version is in the range, build metadata left aside (R-V1-SV-3)."""
+        """Return whether a version is in the range, build metadata left aside (R-V1-SV-3)."""
         for conditions in self.parts:
             prereleases = any(condition.version.prerelease for condition in conditions)
             if all(condition.accepts(version, prereleases=prereleases) for condition in conditions):
@@ -236,7 +236,7 @@ class VersionRange(NamedTuple):
 
     @property
     def is_pin(self) -> bool:
-        """Whether no more than one version is in it, up to build metadata."""
+        """Return whether no more than one version is in it, up to build metadata."""
         parts = [conditions for conditions in self.parts if len(conditions) == 1]
         return len(self.parts) == len(parts) == 1 and parts[0][0].operator in ("", "=") and not parts[0][0].dirty
 

@@ -67,7 +67,7 @@ class ControllerRelease(NamedTuple):
 
     @property
     def requires_account(self) -> bool:
-        """Whether a ClusterExtension must name an account (R-V1-CE-1)."""
+        """Return whether a ClusterExtension must name an account (R-V1-CE-1)."""
         return self.uses_account
 
 
@@ -214,7 +214,7 @@ def merged_conditions(before: Iterable[Condition], now: Iterable[Condition]) -> 
 
 
 def is_stored(installed: InstalledBundle | None) -> bool:
-    """Whether the API server takes a status with this bundle: its name must be a DNS subdomain (R-V1-CND-4)."""
+    """Return whether the API server takes a status with this bundle: its name must be a DNS subdomain (R-V1-CND-4)."""
     return installed is None or not is_dns1123_subdomain(installed.name)
 
 

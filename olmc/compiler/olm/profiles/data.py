@@ -45,13 +45,14 @@ OPENSHIFT_PREFIX = "ocp-"
 
 
 def is_openshift(version: str) -> bool:
-    """Whether a version is what an OpenShift release ships, which then sets more than OLM (`openshift.on_platform`)."""
+    """Return whether a version is what an OpenShift release ships, which then sets more than OLM
+    (`openshift.on_platform`)."""
     return version.startswith(OPENSHIFT_PREFIX)
 
 
 def has_chosen_version(options: Options, chosen: Set[str]) -> bool:
-    """Whether somebody chose the version of OLM: `chosen` has its field or its name in olmc.yaml, or it is another one
-    than olmc takes by itself.
+    """Return whether somebody chose the version of OLM: `chosen` has its field or its name in olmc.yaml, or it is
+    another one than olmc takes by itself.
 
     That decides where a bundle by itself is installed, which only asks for an OpenShift. The objects of a workspace
     show that the cluster is one, whichever OLM it has."""
@@ -155,7 +156,7 @@ def gaps(name: str) -> Iterator[tuple[str, str]]:
 
 
 def is_of_documents(profile: Profile) -> bool:
-    """Whether a profile is that of OLM's documents, and of no release."""
+    """Return whether a profile is that of OLM's documents, and of no release."""
     return profile.name == DOCS
 
 
@@ -196,7 +197,8 @@ def controller_of(name: str) -> str:
 
 
 def _is_admin(name: str) -> bool:
-    """Whether the operator-controller of a profile writes with rights of its own, which are those of cluster-admin."""
+    """Return whether the operator-controller of a profile writes with rights of its own, which are those of
+    cluster-admin."""
     return bool(formats()["controllers"][controller_of(name)].get("isAdmin"))
 
 

@@ -60,7 +60,7 @@ _MOST_TOKENS = 200
 
 
 def is_surely_bool(expression: str) -> bool:
-    """Whether an expression is one of CEL, and of type bool if all in it has the types that it needs."""
+    """Return whether an expression is one of CEL, and of type bool if all in it has the types that it needs."""
     if len(expression) > _LONGEST:
         return False
     shape, at = "", 0
@@ -91,13 +91,13 @@ def _without_brackets(match: re.Match[str]) -> str:
 
 
 def _is_expression(shape: str) -> bool:
-    """Whether a text without brackets is that of an expression: perhaps one of several to choose from."""
+    """Return whether a text without brackets is that of an expression: perhaps one of several to choose from."""
     parts, signs = shape.replace(":", "?").split("?"), "".join(sign for sign in shape if sign in "?:")
     return signs == "?:" * (len(parts) // 2) and all(map(_PLAIN.fullmatch, parts))
 
 
 def _is_bool(plain: str) -> bool:
-    """Whether an expression without brackets or choices gives a bool."""
+    """Return whether an expression without brackets or choices gives a bool."""
     if "r" in plain or plain[0] == "!" or plain == "t":
         return True
     return plain[-1] == "q" and plain[-2:-1] in ("", ".") and not {"o", "-"}.intersection(plain)
@@ -242,7 +242,7 @@ def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: boo
 
 
 def _has_fields(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is that of an object with fields of its own, and of no resource."""
+    """Return whether a schema is that of an object with fields of its own, and of no resource."""
     is_object = schema.get("type") == "object" and schema.get("x-kubernetes-int-or-string") is not True
     return is_object and not is_embedded(schema) and bool(schema.get("properties"))
 

@@ -97,7 +97,7 @@ def _is_established(status: Mapping[str, Any]) -> bool:
 
 
 def any_schema(crd: InternalCrd, holds: Callable[[Mapping[str, Any]], bool]) -> bool:
-    """Whether something holds for a schema of a CRD or for one in it."""
+    """Return whether something holds for a schema of a CRD or for one in it."""
     return any(holds(inner) for schema in whole_schemas(crd) for inner in _schemas_in(schema))
 
 

@@ -126,7 +126,7 @@ def _default_errors(schema: Schema, root: Path, unusual: Set[int], rules: Schema
 
 
 def _has_defaults(schema: Schema, unusual: Set[int]) -> bool:
-    """Whether there is a default somewhere in a structural schema where the API server looks at it."""
+    """Return whether there is a default somewhere in a structural schema where the API server looks at it."""
     if schema.get("default") is not None:
         return True
     items, properties = schema.get("items"), schema.get("properties")
@@ -149,7 +149,7 @@ def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
 
 
 def _is_set(key: str, value: Any) -> bool:
-    """Whether a keyword's value is another than Go's zero value."""
+    """Return whether a keyword's value is another than Go's zero value."""
     if key == "default" or (value is False and key in ("additionalProperties", "additionalItems")):
         return value is not None
     return bool(value) or (value == 0 and value is not False)
@@ -527,7 +527,7 @@ def _has_odd_type(schema: Schema) -> bool:
 
 
 def _has_odd_default(schema: Schema) -> bool:
-    """Whether a structural schema has a default with fields that it does not know."""
+    """Return whether a structural schema has a default with fields that it does not know."""
     from olmc.k8s.api.validation.schema_values import has_unknown_fields  # few updates are refused
 
     return any(map(has_unknown_fields, _structures_in(schema))) and _is_structural(schema)

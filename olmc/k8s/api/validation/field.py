@@ -155,7 +155,7 @@ class Struct(NamedTuple):
     path: Path
 
     def has(self, key: str) -> bool:
-        """Whether a field is set: Go's pointers tell what is missing from what is empty."""
+        """Return whether a field is set: Go's pointers tell what is missing from what is empty."""
         return self.fields.get(key) is not None
 
     def get(self, key: str) -> Any:

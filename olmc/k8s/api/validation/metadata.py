@@ -405,7 +405,7 @@ def _secret_type_errors(secret: Struct, data: Mapping[str, Any], path: Path) -> 
 
 
 def _json_problem(encoded: str) -> str:
-    """Whether an encoded value is no JSON object, in the first words that Go has for that."""
+    """Return whether an encoded value is no JSON object, in the first words that Go has for that."""
     try:
         value = json.loads(binascii.a2b_base64(encoded, strict_mode=True))
     except (ValueError, RecursionError):

@@ -125,7 +125,7 @@ def _is_extended(name: str) -> bool:
 
 
 def _is_shared(name: str) -> bool:
-    """Whether more of it may be promised than there is."""
+    """Return whether more of it may be promised than there is."""
     return _is_native(name) and not name.startswith(_HUGE)
 
 

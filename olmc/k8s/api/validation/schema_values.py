@@ -151,7 +151,7 @@ def _format(schema: Mapping[str, Any], at: _ValuePlace) -> str:
 
 
 def _is_checked(name: str) -> bool:
-    """Whether texts of a format are checked."""
+    """Return whether texts of a format are checked."""
     if not name:
         return False
 
@@ -380,7 +380,7 @@ def _check(
 
 
 def has_unknown_fields(schema: Schema) -> bool:
-    """Whether a schema's own default has fields that it does not know."""
+    """Return whether a schema's own default has fields that it does not know."""
     return schema.get("default") is not None and _is_pruned(schema["default"], schema)
 
 
@@ -441,7 +441,8 @@ def _kept(value: Any, schema: Any, keeps_unknown: bool = False) -> Any:
 
 
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
-    """Whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands in."""
+    """Return whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands
+    in."""
     known = mapping(schema)
     keeps_unknown = keeps_unknown or preserves_unknown(known)
     if isinstance(value, list):

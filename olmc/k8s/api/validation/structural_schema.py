@@ -209,12 +209,12 @@ def _check_structure(schema: Schema, place: Place, level: str, unusual: Set[int]
 
 
 def preserves_unknown(schema: Schema) -> bool:
-    """Whether fields that a schema doesn't have are kept."""
+    """Return whether fields that a schema doesn't have are kept."""
     return schema.get("x-kubernetes-preserve-unknown-fields") is True
 
 
 def is_embedded(schema: Schema) -> bool:
-    """Whether a schema is that of a whole object in a field of another one."""
+    """Return whether a schema is that of a whole object in a field of another one."""
     return schema.get("x-kubernetes-embedded-resource") is True
 
 
@@ -250,7 +250,7 @@ def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[Field
 
 
 def _has_only_names(metadata: Schema) -> bool:
-    """Whether the schema of `metadata` at the root speaks of name and generateName alone."""
+    """Return whether the schema of `metadata` at the root speaks of name and generateName alone."""
     others = {key for key, value in metadata.items() if _is_set(key, value)} - _IGNORED - {"type", "default"}
     return not others or (others == {"properties"} and set(mapping(metadata["properties"])) <= {"name", "generateName"})
 
@@ -262,7 +262,7 @@ def _is_set(key: str, value: Any) -> bool:
 
 
 def _is_int_or_string(choices: Any) -> bool:
-    """Whether an anyOf is the one that says "integer or string" and nothing else."""
+    """Return whether an anyOf is the one that says "integer or string" and nothing else."""
     if not isinstance(choices, list) or len(choices) != 2:
         return False
     wanted = ({"type": "integer"}, {"type": "string"})
@@ -372,7 +372,7 @@ def unusual_schemas(schema: Mapping[str, Any]) -> Set[int]:
 
 
 def _collect(schema: Mapping[str, Any], unusual: set[int]) -> bool:
-    """Whether a schema is unusual, which is noted as well, and so are those in it."""
+    """Return whether a schema is unusual, which is noted as well, and so are those in it."""
     is_known, choices = _KNOWN.issuperset(schema), schema.get("anyOf")
     if (not is_known and not _NESTING.isdisjoint(schema)) or (choices is not None and choices != _EITHER):
         _note_all(schema, unusual)
@@ -403,7 +403,7 @@ def _collect(schema: Mapping[str, Any], unusual: set[int]) -> bool:
 
 
 def _is_ordinary(schema: Mapping[str, Any], items: Any) -> bool:
-    """Whether a schema is right as far as it can be determined from its own keywords, all of which are known."""
+    """Return whether a schema is right as far as it can be determined from its own keywords, all of which are known."""
     kind = schema.get("type")
     if kind == "array":
         if items is None:

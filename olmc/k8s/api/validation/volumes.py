@@ -59,7 +59,7 @@ def env_errors(container: Struct) -> Iterator[FieldError]:
 
 
 def _is_plain(variable: Mapping[str, Any]) -> bool:
-    """Whether a variable is a name and a value with which nothing is wrong."""
+    """Return whether a variable is a name and a value with which nothing is wrong."""
     name = variable.get("name")
     is_name = isinstance(name, str) and bool(name) and not env_name_problems(name)
     return is_name and "valueFrom" not in variable
@@ -385,7 +385,7 @@ def _initiator_problems(name: str) -> list[str]:
 
 
 def _has_qualified_name(name: str) -> bool:
-    """Whether a name ends with `iqn.YEAR-MONTH.AUTHORITY:NAME`, wherever that begins."""
+    """Return whether a name ends with `iqn.YEAR-MONTH.AUTHORITY:NAME`, wherever that begins."""
     *before, last = _NOT_IN_IQN.split(name)[-1].split(":")
     # A colon needs something behind it, which may be another one.
     ended = before if last else before[:-1]

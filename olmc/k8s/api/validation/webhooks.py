@@ -222,7 +222,7 @@ def _port_errors(service: Struct) -> Iterator[FieldError]:
 
 
 def has_no_certificate(bundle: str) -> bool:
-    """Whether there is something in a `caBundle` that surely can't be read as certificates."""
+    """Return whether there is something in a `caBundle` that surely can't be read as certificates."""
     try:
         octets = binascii.a2b_base64(bundle)
     except (binascii.Error, ValueError):

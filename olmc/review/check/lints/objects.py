@@ -172,7 +172,7 @@ def _line_starts(text: str) -> tuple[int, ...]:
 
 
 def _substitutes(obj: KubernetesObject) -> bool:
-    """Whether an object is a Kustomization of Flux that substitutes variables."""
+    """Return whether an object is a Kustomization of Flux that substitutes variables."""
     spec = obj.get("spec")
     is_flux = obj["kind"] == "Kustomization" and obj["apiVersion"].startswith(_FLUX)
     return is_flux and isinstance(spec, dict) and bool(spec.get("postBuild"))

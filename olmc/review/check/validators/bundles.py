@@ -221,7 +221,7 @@ def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _is_package(value: Any) -> bool:
-    """Whether a document has any field of a package file."""
+    """Return whether a document has any field of a package file."""
     if not isinstance(value, dict) or value.get("kind"):
         return False
     fields = match_keys(value, _FIELDS)

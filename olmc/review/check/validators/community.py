@@ -150,7 +150,7 @@ class _Verdict(NamedTuple):
 
 
 def community_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
-    """Whether a bundle with removed APIs keeps OpenShift 4.9 from installing it."""
+    """Return whether a bundle with removed APIs keeps OpenShift 4.9 from installing it."""
     names = removed_in_1_22(bundle).names
     if not names:
         return
@@ -389,7 +389,7 @@ def _icon_problems(icons: Any) -> Iterator[tuple[Rule, _Keys, str]]:
 
 
 def capability_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
-    """Whether the annotation `capabilities` is one of the levels (R-CAT-243)."""
+    """Return whether the annotation `capabilities` is one of the levels (R-CAT-243)."""
     csv = csv_of(bundle.csv)
     level = csv.annotations.get("capabilities")
     if level is not None and level not in CAPABILITIES:
@@ -398,7 +398,7 @@ def capability_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator
 
 
 def category_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
-    """Whether the annotation `categories` lists known ones (R-CAT-244)."""
+    """Return whether the annotation `categories` lists known ones (R-CAT-244)."""
     csv = csv_of(bundle.csv)
     written = csv.annotations.get("categories")
     if written is None:

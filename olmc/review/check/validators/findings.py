@@ -453,7 +453,7 @@ def _manager_images(containers: Iterable[Container]) -> tuple[str, ...]:
 
 
 def _has_affinity(pod: Mapping[str, Any]) -> bool:
-    """Whether a pod says on which architectures and systems it may run."""
+    """Return whether a pod says on which architectures and systems it may run."""
     node: Any = mapping(pod.get("affinity")).get("nodeAffinity")
     terms = mapping(mapping(node).get("requiredDuringSchedulingIgnoredDuringExecution")).get("nodeSelectorTerms")
     for term in mappings(terms):

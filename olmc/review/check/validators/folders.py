@@ -116,7 +116,7 @@ def bundle_folders(folder: Folder) -> Iterator[Folder]:
 
 
 def is_meant_as_bundle(folder: BundleFolder) -> bool:
-    """Whether a folder with only one of manifests/ and metadata/ looks like half a bundle."""
+    """Return whether a folder with only one of manifests/ and metadata/ looks like half a bundle."""
     if folder.manifests is not None and folder.metadata is not None:
         return True
     annotations = [mapping for mapping in map(_annotations, folder.metadata or ()) if mapping]
@@ -355,7 +355,8 @@ def _file_findings(file: FolderFile, csvs: int) -> Iterator[Finding]:
 
 
 def is_forgiven(error: DecodeError) -> bool:
-    """Whether the loader of the tools decodes such a CSV all the same: it turns numbers and booleans into texts."""
+    """Return whether the loader of the tools decodes such a CSV all the same: it turns numbers and booleans into
+    texts."""
     return error.expected == "string" and error.got in ("number", "bool")
 
 
@@ -425,7 +426,7 @@ class _DefinitionKey(NamedTuple):
 
 
 def _api_findings(csv: Csv, files: Sequence[FolderFile]) -> Iterator[Finding]:
-    """Whether the CSV owns what the bundle has, and the other way round."""
+    """Return whether the CSV owns what the bundle has, and the other way round."""
     provided = {api: Place(file.source) for file in files if file.source is not None for api in _crd_versions(file)}
     bundle = quoted(csv.name)
     for index, item in enumerate(csv.owned_crds):

@@ -81,7 +81,7 @@ class InstalledCsv(NamedTuple):
 
     @property
     def supports_multi(self) -> bool:
-        """Whether one instance can watch several namespaces."""
+        """Return whether one instance can watch several namespaces."""
         return supports(self.member, "MultiNamespace")
 
     @property
@@ -99,7 +99,7 @@ class InstalledCsv(NamedTuple):
 
 
 def supports(member: CsvState, mode: str) -> bool:
-    """Whether an operator supports an install mode."""
+    """Return whether an operator supports an install mode."""
     return any(each.type == mode and each.supported for each in member.csv.install_modes)
 
 
@@ -191,7 +191,7 @@ def _stored_names(objects: Iterable[Rendered]) -> Iterator[tuple[str, str]]:
 
 
 def _is_twice(entry: Rendered, stored: Mapping[str, str], there: Set[str]) -> bool:
-    """Whether the Operator is on the other side of a renaming as well, under its name with the suffix."""
+    """Return whether the Operator is on the other side of a renaming as well, under its name with the suffix."""
     name = entry.identity.name
     suffixed = [suffix for suffix, short in stored.items() if short == name]
     return not suffixed or any(suffix in there for suffix in suffixed)
@@ -416,7 +416,7 @@ def without_former_bindings(cluster: Cluster, options: Options) -> Cluster:
 
 
 def _is_former_binding(cluster: Cluster, key: ObjectKey, obj: KubernetesObject) -> bool:
-    """Whether OLM bound a ClusterRole for a CSV that has no such bindings by itself, or that a group judges."""
+    """Return whether OLM bound a ClusterRole for a CSV that has no such bindings by itself, or that a group judges."""
     if key.group != RBAC or key.kind not in _BINDINGS or REQUIRED not in key.name:
         return False
     owner = csv_by_label(obj)
@@ -505,7 +505,7 @@ def _apis_with_status(csvs: Iterable[Csv], cluster: Cluster) -> list[OwnedAPI]:
 
 
 def _has_status(cluster: Cluster, api: OwnedAPI) -> bool:
-    """Whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
+    """Return whether resources of a CRD have a status; of a CRD that is not there it is assumed."""
     crd = cluster.objects.get(crd_key(api.name))
     return crd is None or any(map(_version_has_status, mappings(spec_of(crd.object).get("versions"))))
 
@@ -516,7 +516,8 @@ def _version_has_status(version: Mapping[str, Any]) -> bool:
 
 
 def _may_update(rules: Sequence[PolicyRule], api: OwnedAPI, name: str = "") -> bool:
-    """Whether Kubernetes lets rules read and update the status of an API's resources, or of the one of that name."""
+    """Return whether Kubernetes lets rules read and update the status of an API's resources, or of the one of that
+    name."""
     requests = [Request(verb, api.key.group, f"{api.plural}/status", name) for verb in ("get", "update")]
     return all(rules_allow(rules, request) for request in requests)
 
@@ -570,6 +571,6 @@ def _shared_apis(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
 
 
 def _replaces(one: Csv, other: Csv) -> bool:
-    """Whether two CSVs are two versions of one operator, of which one is about to go."""
+    """Return whether two CSVs are two versions of one operator, of which one is about to go."""
     same = one.namespace == other.namespace
     return same and (one.replaces == other.name or other.replaces == one.name)

@@ -76,7 +76,7 @@ class InstalledOperator(NamedTuple):
     cells: tuple[str, ...]
 
     def watches(self, namespace: str) -> bool:
-        """Whether it is configured to watch a namespace."""
+        """Return whether it is configured to watch a namespace."""
         return self.targets == ("",) or namespace in self.targets
 
 

@@ -356,7 +356,7 @@ class Setting(NamedTuple):
 
 
 def judged(install: Install, content: Resolved, setting: Setting) -> InstallDecision:
-    """Whether an Install is applied, with which account and grants, or what stands in the way."""
+    """Return whether an Install is applied, with which account and grants, or what stands in the way."""
     options = setting.options
     by = service_account(install, content, setting)
     subjects = with_groups(Subject(ACCOUNT, by.namespace, by.name))

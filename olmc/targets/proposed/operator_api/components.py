@@ -242,7 +242,7 @@ def _compared(obj: KubernetesObject) -> Iterator[tuple[str, Any]]:
 
 
 def _contains(there: Any, wanted: Any) -> bool:
-    """Whether everything that is set in `wanted` has that value; what is empty counts as not set."""
+    """Return whether everything that is set in `wanted` has that value; what is empty counts as not set."""
     if wanted is None or wanted == {} or wanted == []:
         return True
     if isinstance(wanted, Mapping):
@@ -400,7 +400,7 @@ def _condition(kind: str, reason: str, message: str) -> dict[str, str]:
 
 
 def _pivots(outcome: OperatorResult, cluster: Cluster) -> bool:
-    """Whether an update waits that leads to another channel than the one that the installed CSV is in."""
+    """Return whether an update waits that leads to another channel than the one that the installed CSV is in."""
     if outcome.waiting is None or not outcome.installed:
         return False
     source = cluster.catalogs.get(outcome.ref)

@@ -312,7 +312,7 @@ def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> Oper
 
 
 def _was_applied(record: Install, options: Options) -> bool:
-    """Whether a state has an Install of an earlier version that was approved and applied."""
+    """Return whether a state has an Install of an earlier version that was approved and applied."""
     stored = options.state.objects.get(object_key(record.object)) if options.state is not None else None
     return stored is not None and spec_of(stored.object).get("approval") == "Approved"
 

@@ -202,13 +202,14 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
 
 
 def _is_generated(install: Install, options: Options) -> bool:
-    """Whether an Operator that the workspace no longer has left an Install in the state."""
+    """Return whether an Operator that the workspace no longer has left an Install in the state."""
     key, state = object_key(install.object), options.state
     return state is not None and key in state.objects and key not in state.applied
 
 
 def _runs(content: Resolved, labels: Mapping[str, str], manifests: Iterable[Manifest]) -> bool:
-    """Whether a CSV of the content is among the manifests, with the component labels of its Operator (R-INSTALL-11)."""
+    """Return whether a CSV of the content is among the manifests, with the component labels of its Operator
+    (R-INSTALL-11)."""
     csvs = {csv_name(obj) for obj in content.objects if obj["kind"] == CSV_KIND}
     return any(
         manifest.object["kind"] == CSV_KIND

@@ -132,7 +132,7 @@ def without_entrypoint(
 
 
 def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
-    """Whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
+    """Return whether the user of the options, if there is one, may install from a CatalogSource (R-OPERATOR-12)."""
     if not options.user:
         return True
     subjects = with_groups(subject_of(options.user), *options.user_groups)
@@ -588,7 +588,7 @@ def settings_for(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, 
 
 
 def is_own(csv: Csv, outcome: OperatorResult, cluster: Cluster) -> bool:
-    """Whether a CSV is of the package that an Operator follows, or of the image that it installs.
+    """Return whether a CSV is of the package that an Operator follows, or of the image that it installs.
 
     An Operator that follows nothing, or of which nothing is known, has no package: every component is its own then.
     """
