@@ -62,7 +62,7 @@ def program_state() -> str:
 
 
 def _library_state(name: str) -> str:
-    """Where a library begins, with size and time of that; its name alone if it is not installed."""
+    """Return where a library begins, with size and time of that; its name alone if it is not installed."""
     try:
         spec = find_spec(name)
         place = "" if spec is None else spec.origin or next(iter(spec.submodule_search_locations or ()), "")

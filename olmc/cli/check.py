@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 
 def _skipped(done: Sequence[CheckResult]) -> str:
-    """How much was not looked at, or is known, as the last line has it."""
+    """Return the numbers of skipped versions and packages and of known findings, for the last line."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
     text += f", {known} finding{'s' * (known != 1)} known" if known else ""
@@ -101,7 +101,7 @@ def _skipped(done: Sequence[CheckResult]) -> str:
 
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
-    """How often there is what, the most frequent first."""
+    """Print how often each finding occurs, the most frequent first."""
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
     counts = Counter((each.code, str(each.severity)) for each in reported)

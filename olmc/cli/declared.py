@@ -86,12 +86,12 @@ class DeclaredOption(NamedTuple):
 
     @property
     def opts(self) -> list[str]:
-        """How it is spelt, without how it is denied."""
+        """Return how it is spelt, without how it is denied."""
         return [spelling.partition("/")[0] for spelling in self.spellings + self.old_names]
 
     @property
     def denied(self) -> str:
-        """How a flag is denied, "" for others."""
+        """Return how a flag is denied, "" for others."""
         return next((spelling.partition("/")[2] for spelling in self.spellings if "/" in spelling), "")
 
     @property

@@ -108,7 +108,7 @@ def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, B
 
 
 def _releases(folder: Path) -> list[Release | None]:
-    """How a folder of a repository is installed, by each who applies it."""
+    """Return how a folder of a repository is installed, by each who applies it."""
     top = next(parent for parent in (folder, *folder.parents) if (parent / REPOSITORY_MARK).exists())
     path = folder.relative_to(top).as_posix()
     return [entry.release for entry in entries_at(top) if entry.path == path]
@@ -122,7 +122,7 @@ def _input(given: _Given) -> Input:
 
 
 def _release(given: _Given) -> Release | None:
-    """How the cluster is installed now."""
+    """Return how the cluster is installed now."""
     if given.release is None or given.after is None:
         return None
     releases = _releases(given.after)

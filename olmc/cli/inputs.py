@@ -206,7 +206,7 @@ def _state(name: str, beginning: Beginning) -> NamedState:
 
 @contextmanager
 def timed() -> Iterator[Timings]:
-    """Who hears about stages and counts; what they heard is reported in the end."""
+    """Yield who hears about stages and counts; what they heard is reported in the end."""
     # What happened before is the start, of which only the CPU knows how long it took.
     spent: dict[str, tuple[float, float]] = {"start": (0.0, time.process_time())}
     counts = dict.fromkeys(("files", "bytes", "bundles", "catalog entries", "objects", "bytes written"), 0)
@@ -240,7 +240,7 @@ def timed() -> Iterator[Timings]:
 
 
 def _counts(root: Path, done: Compilation) -> dict[str, int]:
-    """How much of what there was to compile."""
+    """Return how much of what there was to compile."""
     paths = [root / name for name in sorted(done.inputs.files)]
     sizes = [path.stat().st_size for path in paths if path.is_file()]
     workspace = done.workspace

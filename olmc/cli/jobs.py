@@ -24,15 +24,15 @@ the timings, which a worker leaves out."""
 
 
 def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alone: bool = False) -> int:
-    """How many processes compile the inputs: as many as are asked for, else all that pay. With `alone` it is one,
-    as for --timings, which are of one process, and for what only this process has."""
+    """Return how many processes compile the inputs: as many as are asked for, else all that pay. With `alone` it is
+    one, as for --timings, which are of one process, and for what only this process has."""
     if timings is not UNTIMED and jobs is not None and jobs > 1:
         wrong_usage("--timings says where the time of one process goes; leave --jobs out, or give --jobs 1.")
     return jobs_for(jobs, len(inputs), timings, alone=alone or not all(one.is_plain for one in inputs))
 
 
 def jobs_for(jobs: int | None, number: int, timings: Timings, *, alone: bool = False) -> int:
-    """How many processes do a number of equal tasks."""
+    """Return how many processes do a number of equal tasks."""
     if alone or timings is not UNTIMED or (jobs is None and number < 2 * _PAYS):
         return 1
     if jobs is not None:

@@ -371,7 +371,7 @@ def _help_all_option(*, hidden: bool) -> click.Option:
 
 
 def _rank(name: str) -> int:
-    """How seldom an option is used."""
+    """Return how seldom an option is used."""
     return _OFTEN.index(name) if name in _OFTEN else len(_OFTEN)
 
 

@@ -248,7 +248,7 @@ class CompileOptions(NamedTuple):
 
 
 def timings_of(ctx: click.Context, wanted: bool) -> Timings:
-    """Who hears what --timings asks for."""
+    """Return the listener for --timings."""
     if not wanted:
         return UNTIMED
     from olmc.cli.inputs import timed  # most runs are for their output

@@ -177,7 +177,7 @@ def _or_end(digests: Callable[[], dict[str, str]]) -> dict[str, str]:
 
 
 def _name(path: Path) -> str:
-    """How a statement calls a path: from here, as wherever olmc is run again."""
+    """Return how a statement calls a path: from here, as wherever olmc is run again."""
     return Path(os.path.relpath(path)).as_posix()
 
 

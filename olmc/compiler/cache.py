@@ -144,7 +144,7 @@ def write(cache: Cache, name: str, content: bytes) -> bool:
 
 
 def usage(cache: Cache) -> Usage:
-    """How much is kept, by all versions of olmc."""
+    """Return how much is kept, by all versions of olmc."""
     sizes = [size for _, size, _ in _entries(cache)]
     return Usage(len(sizes), sum(sizes), CACHE_BYTES.most)
 

@@ -84,7 +84,7 @@ class InstallDecision(NamedTuple):
 
     @property
     def pending_count(self) -> int:
-        """How many permissions wait for approval."""
+        """Return how many permissions wait for approval."""
         return sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in self.pending)
 
 

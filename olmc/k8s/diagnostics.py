@@ -198,7 +198,7 @@ class FurtherFindings(NamedTuple):
 
 
 def misspelt(written: str, *meant: str) -> Misspelling | None:
-    """That a name is misspelt, None where nothing is known that was meant."""
+    """Report that a name is misspelt, None where nothing is known that was meant."""
     known = tuple(filter(None, meant))
     return Misspelling(written, known) if known else None
 

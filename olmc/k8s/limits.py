@@ -26,7 +26,7 @@ class Limit(NamedTuple):
 
     @property
     def most(self) -> int:
-        """How much there may be: what the environment says, where that is a number."""
+        """Return how much there may be: what the environment says, where that is a number."""
         text = os.environ.get(self.variable, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else self.default
 

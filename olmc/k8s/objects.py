@@ -493,8 +493,8 @@ def _replaced(
 
 
 def _copies(*sides: KubernetesObject) -> set[_Path]:
-    """Where the annotations and labels are that have, on one of the sides of a Secret, a value of any side in them, or
-    none any more."""
+    """Return where the annotations and labels are that have, on one of the sides of a Secret, a value of any side in
+    them, or none any more."""
     given = {field: [item for side in sides for item in _texts(side, field)] for field in _SHORTEST}
     values = dict.fromkeys(value for side in sides for value in _spellings(side)) if any(given.values()) else {}
     values.pop(REDACTED, None)

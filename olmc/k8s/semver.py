@@ -216,7 +216,7 @@ def range_or_none(text: str) -> Range | None:
 
 
 def range_problem(text: str) -> str:
-    """What is wrong with a range, in blang's words; "" for a good one."""
+    """Return the problem of a range, in blang's words; "" for a good one."""
     try:
         parse_range(text)
     except ValueError as error:  # halves of characters, which no byte stands for, count as well

@@ -114,7 +114,7 @@ def _positions(name: str) -> dict[str, int]:
 
 
 def _common_subsequence(positions: Mapping[str, int], length: int, other: str) -> int:
-    """How many characters of a name with these `positions` are in `other` in the same order, at most.
+    """Return how many characters of a name with these `positions` are in `other` in the same order, at most.
 
     This is Hyyrö's way: a bit of `open_` falls for each step that the subsequence grows by.
     """
@@ -126,5 +126,6 @@ def _common_subsequence(positions: Mapping[str, int], length: int, other: str) -
 
 
 def _ratio(common: int, both: int) -> float:
-    """How like two names are that have so many characters in common, and `both` altogether; difflib's measure."""
+    """Return how like two names are that have so many characters in common, and `both` altogether; difflib's
+    measure."""
     return 2.0 * common / both if both else 1.0

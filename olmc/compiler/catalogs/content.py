@@ -255,7 +255,8 @@ def heads(entries: Sequence[ChannelEntry]) -> list[str]:
 
 
 def graph_problem(entries: Sequence[ChannelEntry]) -> tuple[str, str]:
-    """What is wrong with the graph in OLM's words, and the entry to look at; ("", "") for a sound one (R-CAT-400)."""
+    """Return the problems of the graph in OLM's words, and the entry to look at; ("", "") for a sound one
+    (R-CAT-400)."""
     names_of_heads = heads(entries)
     if not names_of_heads:
         return "no channel head found in graph", ""
@@ -301,7 +302,7 @@ class _Node:
 
 
 def check_model(packages: Mapping[str, Package]) -> tuple[str, list[CatalogError]]:
-    """What is wrong with the packages: OLM's tree ("" when all is well) and each finding with its place.
+    """Return the errors of the packages: OLM's tree ("" when all is well) and each finding with its place.
 
     Packages, channels and bundles are visited in the order of their names (D7).
     """

@@ -163,7 +163,7 @@ def _is_plain_bundle(value: Mapping[str, Any]) -> bool:
 
 
 def _meta_error(value: Any, source: Source, prefix: str) -> CatalogError | None:
-    """What is wrong with a document before its schema matters (R-CAT-121)."""
+    """Return the errors of a document before its schema matters (R-CAT-121)."""
     if value is None:
         return CatalogError(rules.EMPTY_DOCUMENT, Place(source), {"path": source.path})
     if not isinstance(value, dict):

@@ -129,7 +129,7 @@ _DIGEST_SIZES = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 
 def pull_spec_problem(spec: str) -> str:
-    """Why `spec` names no image, in the words of Go's docker reference package; "" when it does."""
+    """Return why `spec` names no image, in the words of Go's docker reference package; "" when it does."""
     if _IDENTIFIER.fullmatch(spec):
         return f"invalid repository name ({spec}), cannot specify 64-byte hexadecimal strings"
     domain, repository = split_domain(spec)
@@ -382,7 +382,7 @@ def _with_package(bundle: CatalogBundle) -> tuple[Property, ...]:
 
 
 def index_of(rows: Iterable[Row]) -> CatalogIndex:
-    """Which packages have what, of entries that come package by package in order."""
+    """Return an index of packages by properties; the entries come package by package in order."""
     counts: Counter[str] = Counter()
     times: Counter[str] = Counter()
     names: dict[str, dict[str, None]] = {}

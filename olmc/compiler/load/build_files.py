@@ -91,7 +91,7 @@ class BuildTree(NamedTuple):
     libraries: tuple[str, ...] = ()
 
     def joined(self, folder: str, text: str) -> str:
-        """Where a text leads from a folder, "" for the root."""
+        """Return where a text leads from a folder, "" for the root."""
         self.seen.paths += 1
         if self.seen.paths > _MOST_PATHS:
             raise _TooManyPathsError
@@ -370,7 +370,7 @@ def _with_policies(content: Mapping[str, Any], folder: Path, target: Path, place
 
 
 def _patching(place: Path, run: Run) -> Callable[[list[dict[str, Any]], list[Mapping[str, Any]]], list[dict[str, Any]]]:
-    """How patches of manifests are applied: by a kustomization that holds nothing else."""
+    """Return how patches of manifests are applied: by a kustomization that holds nothing else."""
 
     def patched(objects: list[dict[str, Any]], patches: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
         folder = place / ".olmc-patched"

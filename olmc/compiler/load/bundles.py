@@ -171,7 +171,8 @@ def _text(value: Any, *, is_json: bool) -> str | None:
 
 
 def unfit_annotations(document: Document) -> tuple[tuple[str, ...], str]:
-    """What is wrong with the content of a file that was meant to hold a bundle's annotations: keys and the way out."""
+    """Return the problems of the content of a file that was meant to hold a bundle's annotations: keys and the way
+    out."""
     value = document.value
     if not isinstance(value, Mapping) or "annotations" not in value:
         return (), "Write the annotations as a mapping below the key annotations."
@@ -326,7 +327,7 @@ def files_of(bundle: Bundle) -> Iterator[str]:
 
 
 def inputs_of(bundles: Collection[Bundle]) -> Inputs:
-    """Which files of bundles count, and which objects in them do not."""
+    """Return which files of bundles count, and which objects in them do not."""
     files = frozenset(path for bundle in bundles for path in files_of(bundle))
     if not any(bundle.unused for bundle in bundles):
         return Inputs(files, content=files)
@@ -431,7 +432,7 @@ def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any
 
 
 def _no_annotations(root: Path, metadata: Folder) -> Diagnostic:
-    """That a bundle has no annotations, at the file that was meant to hold them."""
+    """Report that a bundle has no annotations, at the file that was meant to hold them."""
     place = Location(metadata.path)
     hint = f"Add metadata/annotations.yaml with {PACKAGE} and …channels.v1."
     for path in metadata.walk():

@@ -158,7 +158,7 @@ def _vendored(folder: Path) -> Iterator[str]:
 
 
 def _local(folder: Path, repository: str) -> Path | None:
-    """Where a dependency stands or would stand, None for outside of the repository."""
+    """Return where a dependency stands or would stand, None for outside of the repository."""
     if not repository.startswith(_LOCAL):
         return None
     home = repository_of(folder)

@@ -131,7 +131,7 @@ def _is_known(document: Document, report: Report) -> bool:
 
 
 def indexing_from(config: Mapping[str, Any]) -> Indexing:
-    """How the config wants catalogs to be made of what has no update graph."""
+    """Return how the config wants catalogs to be made of what has no update graph."""
     return Indexing(config.get("bundleEdges") or "replaces", bool(config.get("enableAlpha")))
 
 

@@ -329,7 +329,7 @@ _NAMES_ABOVE = (ATTRIBUTES_FILE, *(name for row in _NAMED if row.counts_below fo
 
 
 def paths_above(folder: str) -> list[str]:
-    """Where the files would be, in the folders above a folder of a repository, that count for it as well."""
+    """Return where the files would be, in the folders above a folder of a repository, that count for it as well."""
     parts = folder.split("/") if folder else []
     above = ("/".join(parts[:number]) for number in range(min(len(parts), DEPTH.most)))
     return [f"{each}/{name}" if each else name for each in above for name in _NAMES_ABOVE]

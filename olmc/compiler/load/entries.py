@@ -598,7 +598,7 @@ def _node(root: Path, folder: Folder) -> _KustomizedFolder:
 
 
 def _joined(folder: str, reference: KustomizationReference) -> str | None:
-    """Where a reference leads in the repository; None for what is remote or outside."""
+    """Return where a reference leads in the repository; None for what is remote or outside."""
     if is_remote(reference):
         return None
     path = posixpath.normpath(posixpath.join(folder, reference.text))

@@ -83,8 +83,8 @@ _SETS = (128, 64, 32)
 
 
 def _bounds_of_sets(number: int) -> list[int]:
-    """Where the sets of so many patterns begin, and where the last one ends; more patterns leave these bounds as they
-    are."""
+    """Return where the sets of so many patterns begin, and where the last one ends; more patterns leave these bounds as
+    they are."""
     bounds = [0]
     for size in _SETS:
         while number - bounds[-1] >= size:
@@ -139,7 +139,8 @@ def _has_many_stars(line: str) -> bool:
 
 
 def _weight(line: str) -> int:
-    """How many patterns one counts as: what compares those with many stars takes its time for each of the stars."""
+    """Return how many patterns one counts as: what compares those with many stars takes its time for each of the
+    stars."""
     stars = len(_STARS.findall(line))
     return stars if stars > _MOST_STARS else 1
 
@@ -546,7 +547,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _inside(path: Path, home: Path) -> Path | None:
-    """Where a link leads, None if that is outside of the workspace or nowhere."""
+    """Return where a link leads, None if that is outside of the workspace or nowhere."""
     try:
         real = Path(os.path.realpath(path, strict=True))
     except (OSError, ValueError):
@@ -555,7 +556,7 @@ def _inside(path: Path, home: Path) -> Path | None:
 
 
 def _not_followed(root: Path, path: str) -> Diagnostic:
-    """Where a link leads that is not followed; of a place outside not even its existence is reported."""
+    """Return where a link leads that is not followed; of a place outside not even its existence is reported."""
     where, hint = "to a place outside of the workspace", "Copy what it points to into the workspace."
     try:
         (root / path).stat()

@@ -327,7 +327,7 @@ def imports_of(text: str) -> Iterator[JsonnetImport]:
 
 
 def _behind(text: str, at: int) -> int | None:
-    """Where a comment or a string ends that begins at a place, None where none begins there."""
+    """Return where a comment or a string ends that begins at a place, None where none begins there."""
     if text.startswith(("//", "#"), at):
         end = text.find("\n", at)
         return len(text) if end < 0 else end
@@ -341,7 +341,7 @@ def _behind(text: str, at: int) -> int | None:
 
 
 def _skip_space(text: str, at: int) -> int:
-    """Where the next token begins behind spaces, comments and opening parentheses."""
+    """Return where the next token begins behind spaces, comments and opening parentheses."""
     while (found := _NEXT.search(text, at)) is not None:
         at = found.start()
         if not text.startswith(("//", "#", "/*"), at):
@@ -351,7 +351,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _end_of_block(text: str, at: int) -> int:
-    """Where a block of text ends: at the first line that is indented less than its first one."""
+    """Return where a block of text ends: at the first line that is indented less than its first one."""
     start = text.find("\n", at) + 1
     while start and text.startswith("\n", start):
         start += 1

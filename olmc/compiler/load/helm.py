@@ -353,7 +353,7 @@ def _manifests(staged: _Staged, texts: Iterable[tuple[str, str]], command: str, 
 
 
 def _explained(staged: _Staged, problem: str) -> tuple[Location, str]:
-    """Where what Helm says is meant, and what it says in one line, with paths as seen from the workspace."""
+    """Return where what Helm says is meant, and what it says in one line, with paths as seen from the workspace."""
     kept = problem.rstrip()
     text = relative_to(staged.copy, kept.removesuffix(_DEBUG).rstrip() if kept.endswith(_DEBUG) else problem)
     place = Location(staged.chart.path)

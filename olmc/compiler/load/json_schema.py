@@ -43,7 +43,7 @@ class SchemaProblem(NamedTuple):
         return str(self.keys[-1]) if self.of_key else str(value)
 
     def place(self, source: Source) -> Location:
-        """Where it is in the text that the value was read from."""
+        """Return where it is in the text that the value was read from."""
         return locate(source, self.keys, of_key=self.of_key)
 
 
@@ -94,7 +94,7 @@ def _may_be_null(document: Mapping[str, Any]) -> bool:
 
 
 def problems(name: str, value: Any) -> list[SchemaProblem]:
-    """Where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`); empty when it is valid."""
+    """Return where `value` breaks the schema `name` (as in `schemas/NAME.schema.json`); empty when it is valid."""
     document = schema(name)
     if surely_valid(document, value):
         return []

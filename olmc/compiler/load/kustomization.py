@@ -388,7 +388,7 @@ def is_remote(reference: KustomizationReference) -> bool:
 
 
 def _local(folder: Path, reference: KustomizationReference) -> Path | None:
-    """Where a reference leads on this machine, whether or not there is something; None where it is remote."""
+    """Return where a reference leads on this machine, whether or not there is something; None where it is remote."""
     # kustomize takes a URL for a URL, also if a file of that name exists.
     if reference.is_chart or _URL.match(reference.text):
         return None

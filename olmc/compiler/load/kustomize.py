@@ -188,8 +188,8 @@ def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | 
 
 
 def _not_built(root: Path, tree: KustomizationTree, shown: str, problem: str) -> Iterator[Diagnostic]:
-    """Why the tool does not build the kustomization at the path `shown`: the files that it lacks and the plugins that
-    olmc does not run, each where it is named, or else the tool's own words."""
+    """Yield why the tool does not build the kustomization at the path `shown`: the files that it lacks and the plugins
+    that olmc does not run, each where it is named, or else the tool's own words."""
     absent = [missing for missing in tree.missing if not missing.of_policies]
     needed = [missing for missing in absent if not missing.is_kept_out]
     lacking = defaultdict[Path, list[MissingFile]](list)

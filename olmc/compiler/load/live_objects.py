@@ -206,7 +206,7 @@ def _is_redacted(obj: KubernetesObject) -> bool:
 def _bare_secret(
     obj: KubernetesObject, metadata: Mapping[str, Any], annotations: Mapping[str, Any]
 ) -> KubernetesObject:
-    """That a Secret exists, whose it is, and what it is for."""
+    """Return a Secret without its data: its name, its owner and its purpose."""
     kept = {key: metadata[key] for key in ("name", "namespace", "labels", "ownerReferences") if metadata.get(key)}
     if metadata.get("creationTimestamp"):
         kept["creationTimestamp"] = metadata["creationTimestamp"]

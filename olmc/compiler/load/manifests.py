@@ -43,8 +43,8 @@ from olmc.k8s.yaml import Document, locate
 
 
 def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
-    """What is wrong with the name of an object, which is a text, with that of its namespace, and with what it is called
-    a kind of."""
+    """Yield the problems of the name of an object, which is a text, with that of its namespace, and with what it is
+    called a kind of."""
     metadata, gvk = obj["metadata"], gvk_of(obj)
     given = (
         (("metadata", "name"), metadata["name"], object_name_problems(gvk.group, gvk.kind, metadata["name"])),
@@ -136,7 +136,7 @@ def _is_builtin(kind: str) -> bool:
 
 
 def _missing_key(document: Document, key: str) -> tuple[Location, str]:
-    """Where a key is misspelt, or where the object begins, and what to do."""
+    """Return where a key is misspelt, or where the object begins, and what to do."""
     wrong = _misspelt_key(document.value, key)
     if wrong:
         return locate(document.source, (wrong,), of_key=True), f"Write {key} in place of {wrong}."
@@ -247,7 +247,7 @@ def _written_at(place: Location | None, source: Source) -> str:
 
 
 def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
-    """That the API server refuses an object, because of a `problem` in its field `where`."""
+    """Report that the API server refuses an object, because of a `problem` in its field `where`."""
     kind, name = obj["kind"], obj["metadata"]["name"]
     finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
     key, written = object_key(obj), written_object(obj)
@@ -263,7 +263,7 @@ def written_object(obj: KubernetesObject) -> str:
 
 
 def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:
-    """What is wrong with the metadata of an object that has no text as its name."""
+    """Return the problems of the metadata of an object that has no text as its name."""
     if metadata is not None and not isinstance(metadata, dict):
         hint = "Write the name below metadata: `name: …`."
         problem = "has metadata that are no mapping"

@@ -67,7 +67,7 @@ def shown_fields(fields: Sequence[TemplateField]) -> str:
 
 
 def left_open(source: Source, shown: str, fields: Sequence[TemplateField]) -> Diagnostic:
-    """That an object is not known because of its fields, at the first of them."""
+    """Report that an object is not known because of its fields, at the first of them."""
     first = fields[0]
     plural = "are templates" if len(fields) > 1 else "is a template"
     return rules.LEFT_OPEN.finding(

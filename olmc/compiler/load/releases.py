@@ -491,7 +491,7 @@ def _is_server_side(obj: Mapping[str, Any]) -> bool:
 
 
 def _reading(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> DirectoryReading:
-    """Which files of a folder without a kustomization an object of a GitOps tool applies."""
+    """Return which files of a folder without a kustomization an object of a GitOps tool applies."""
     if as_text(obj.get("apiVersion")).startswith(_FLUX):
         built = {posixpath.normpath(posixpath.join(target, name)) for name in NAMES}
         return DirectoryReading(built.isdisjoint(files))
@@ -571,7 +571,7 @@ def _of_source(source: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -
 
 
 def _of_application(spec: Mapping[str, Any], path: str) -> Destination:
-    """Where an Application applies its sources; a template's field stands for nothing that is known."""
+    """Return where an Application applies its sources; a template's field stands for nothing that is known."""
     destination = mapping(spec.get("destination"))
     cluster, namespace = (as_text(destination.get("name")) or as_text(destination.get("server"))), ""
     if "{{" not in as_text(destination.get("namespace")):
@@ -582,7 +582,7 @@ def _of_application(spec: Mapping[str, Any], path: str) -> Destination:
 
 
 def _of_flux(spec: Mapping[str, Any], path: str) -> Destination:
-    """Where a Kustomization of Flux applies its folder, and with which variables."""
+    """Return where a Kustomization of Flux applies its folder, and with which variables."""
     given = mapping(spec.get("postBuild"))
     variables = None
     if given:

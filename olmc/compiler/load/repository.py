@@ -436,7 +436,7 @@ def _held_for(placement: Placement, held: _Held) -> dict[str, str]:
 
 
 def _shared_folders(path: str, places: Iterable[str]) -> int:
-    """How many folders a file has in common with the nearest of the places."""
+    """Return how many folders a file has in common with the nearest of the places."""
     folders = path.split("/")[:-1]
     return max(
         next((at for at, (one, other) in enumerate(zip(folders, place.split("/"), strict=False)) if one != other),
@@ -620,7 +620,7 @@ def _named(placement: Placement) -> str:
 
 
 def _unplaced(content: EntryContent) -> Iterator[Diagnostic]:
-    """That objects of OLM in an entry get their namespace from somebody outside of the repository."""
+    """Report that objects of OLM in an entry get their namespace from somebody outside of the repository."""
     listed = [f"{m.object['kind']} {name_of(m.object)}" for m in content.homeless]
     if any(gvk_of(manifest.object).group == OLM_GROUP for manifest in content.homeless):
         place = Location(content.homeless[0].source.path)

@@ -53,7 +53,7 @@ class FileNameError(ValueError):
 
 
 def path_of(image: LockedImage) -> str:
-    """Where the content of an image lies, relative to the workspace."""
+    """Return where the content of an image lies, relative to the workspace."""
     # The name is for people; the digest of the content makes the path one that no other content ever has.
     name = split_domain(image.image)[1].partition("@")[0].partition(":")[0].rpartition("/")[2]
     return f"{VENDOR_FOLDER}/{FOLDERS[image.kind]}/{_ODD.sub('-', name)[:60]}-{image.content.partition(':')[2][:16]}"

@@ -570,7 +570,7 @@ def _render(
 
 
 def _inputs(reading: FoundFiles, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
-    """Which files count, and which objects in them do not."""
+    """Return which files count, and which objects in them do not."""
     of_bundles = inputs_of((*reading.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}
     content = frozenset(chain(chain.from_iterable(read), of_bundles.files))

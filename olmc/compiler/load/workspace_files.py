@@ -105,7 +105,7 @@ def is_for_cluster(text: str) -> bool:
 
 
 def foreign_file(path: str, problems: Report) -> Diagnostic:
-    """That a file is left aside, because of the first of the errors in it."""
+    """Report that a file is left aside, because of the first of the errors in it."""
     first = next(diagnostic for diagnostic in problems if diagnostic.severity is Severity.ERROR)
     return foreign_rules.FOREIGN.finding(first.location or Location(path), path=path, cause=first.message)
 
@@ -138,7 +138,7 @@ def without_helm(chart: Folder) -> Folder:
 
 
 def unrendered_chart(root: Path, chart: Folder, suffixes: Sequence[str]) -> Iterator[Diagnostic]:
-    """That the templates of a chart are not rendered, with the kinds of OLM that they speak of."""
+    """Report that the templates of a chart are not rendered, with the kinds of OLM that they speak of."""
     templates = chart.folder(TEMPLATES_FOLDER)
     paths = [path for path in templates.walk() if path.endswith(tuple(suffixes))] if templates is not None else []
     if templates is None or not paths:
@@ -587,7 +587,7 @@ def redefined_in(inputs: Inputs) -> tuple[LeftOut, ...]:
 
 
 def left_out_at(location: Location, reason: Reason, objects: Iterable[KubernetesObject]) -> LeftOut:
-    """That objects of a file are left out."""
+    """Report that objects of a file are left out."""
     left = tuple(_left_object(obj, _as_json(obj)) for obj in objects)
     return LeftOut(location, reason, left, _digest("".join(entry.digest for entry in left)))
 

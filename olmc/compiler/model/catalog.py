@@ -255,7 +255,7 @@ class ResolveRequest(NamedTuple):
 
     @property
     def conflicts(self) -> int:
-        """How many conflicts the solver may run into."""
+        """Return how many conflicts the solver may run into."""
         return self.timeout * CONFLICTS_PER_SECOND or CONFLICTS.most
 
     @property

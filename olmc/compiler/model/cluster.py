@@ -234,7 +234,7 @@ class InstallPlan(NamedTuple):
 
     @property
     def reached(self) -> int:
-        """How many of its steps were carried out in some run."""
+        """Return how many of its steps were carried out in some run."""
         return max(self.executed, self.written)
 
 
@@ -305,7 +305,7 @@ class Subscription(NamedTuple):
 
     @property
     def approval(self) -> str:
-        """How its InstallPlans are approved; anything but Manual means Automatic."""
+        """Return how its InstallPlans are approved; anything but Manual means Automatic."""
         return as_text(self.spec.get("installPlanApproval"))
 
     @property
@@ -361,7 +361,7 @@ class CsvState(NamedTuple):
 
     @property
     def progress(self) -> StrategyProgress:
-        """How far its install strategy was carried out, also if that was not begun."""
+        """Return how far its install strategy was carried out, also if that was not begun."""
         return self.installation or StrategyProgress(0, 0)
 
     def in_phase(self, phase: str, reason: str, message: str) -> CsvState:

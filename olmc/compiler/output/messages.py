@@ -147,7 +147,7 @@ def as_json(
 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
-    """How many there are of each severity, gravest first: `1 failure, 2 warnings`."""
+    """Return how many there are of each severity, gravest first: `1 failure, 2 warnings`."""
     numbers: Counter[Severity] = Counter()
     for diagnostic in diagnostics:
         cause = diagnostic.cause
@@ -214,7 +214,7 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """How many columns a text takes on a terminal."""
+    """Return how many columns a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

@@ -83,7 +83,8 @@ class StepRefusal(NamedTuple):
 
 
 def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRefusal | None:
-    """Why the API server refuses to create `obj`, or to put it in the place of what exists; None when it does not."""
+    """Return why the API server refuses to create `obj`, or to put it in the place of what exists; None when it does
+    not."""
     sent = _with_uids(obj)
     errors = creation_errors(sent) if existing is None else update_errors(sent, existing)
     if not errors:
@@ -95,7 +96,7 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRef
 
 
 def _metadata_errors(csv: KubernetesObject) -> list[FieldError]:
-    """What is wrong with the metadata of a CSV."""
+    """Return the errors of the metadata of a CSV."""
     # The plan's namespace replaces that of the bundle (R-CAT-717).
     sent = {**csv, "metadata": {**csv["metadata"], "namespace": "ns"}}
     return metadata_errors(_with_uids(sent), is_dns1123_subdomain, namespaced=True)

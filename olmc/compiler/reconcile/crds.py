@@ -262,8 +262,8 @@ _SHOWN = 3
 
 
 def unjudged_rules(cluster: Cluster) -> Iterator[Diagnostic]:
-    """That rules of CRDs are taken for sound where the library that judges them is not installed: there is none of it
-    for musl, and it is most of what an installation takes."""
+    """Report that rules of CRDs are taken for sound where the library that judges them is not installed: there is none
+    of it for musl, and it is most of what an installation takes."""
     crds = ((key.name, rendered) for key, rendered in cluster.objects.items() if key.kind == CRD_KIND)
     possible = [(name, crd, crd.provenance.place) for name, crd in crds]
     # The text is looked at first: a file without the word has no CRD with rules.

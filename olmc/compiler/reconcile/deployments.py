@@ -596,7 +596,7 @@ class DeploymentRefusal(NamedTuple):
 
 
 def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> DeploymentRefusal | None:
-    """Why OLM can't write a Deployment, over one that exists if there is one; None if it can.
+    """Return why OLM can't write a Deployment, over one that exists if there is one; None if it can.
 
     OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
     """

@@ -319,7 +319,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
 
 
 def waiting(plan: InstallPlan) -> Diagnostic:
-    """That a plan waits for approval."""
+    """Report that a plan waits for approval."""
     first = plan.csvs[0] if plan.csvs else "all"
     return rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
 
@@ -431,7 +431,7 @@ def unmet(member: CsvState) -> Iterator[str]:
 
 
 def place_of(member: CsvState) -> Location | None:
-    """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
+    """Return where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
     if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
         return at(member.group.source, "spec")
     return at(member.csv.source, *(member.place or ("metadata", "name")))

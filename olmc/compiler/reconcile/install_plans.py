@@ -113,7 +113,7 @@ def _looked_at(cluster: Cluster, plan: InstallPlan, options: Options) -> Install
 
 
 def _missing_client(cluster: Cluster, plan: InstallPlan, options: Options) -> str:
-    """Why OLM can't act as the account of a plan, in its words; "" if it can, or need not."""
+    """Return why OLM can't act as the account of a plan, in its words; "" if it can, or need not."""
     account = _account_name(plan)
     if account and not account_exists(cluster.objects, plan.namespace, account):
         return f'serviceaccounts "{account}" not found'
@@ -227,8 +227,8 @@ def _run(cluster: Cluster, plan: InstallPlan, options: Options) -> tuple[Cluster
 
 
 def _second_stop(before: Cluster, after: Cluster, plan: InstallPlan, options: Options) -> _PlanStop | None:
-    """Where the second run of a plan stops before the first one did (R-CAT-700): at what it finds by then and may not
-    update, or at resources that do not fit the versions that a CRD serves by then."""
+    """Return where the second run of a plan stops before the first one did (R-CAT-700): at what it finds by then and
+    may not update, or at resources that do not fit the versions that a CRD serves by then."""
     target = StepTarget(plan.namespace, plan.name, options)
     for at, step in enumerate(plan.steps[plan.executed : plan.written], plan.executed):
         forbidden = _forbidden(after, step, target, _account_name(plan))

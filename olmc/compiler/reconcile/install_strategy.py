@@ -82,7 +82,7 @@ _WITHOUT_SECRETS = 24
 def missing_token(
     namespace: str, account: str, objects: Mapping[ObjectKey, Rendered], kube_version: str, profile: Profile
 ) -> str:
-    """Why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
+    """Return why OLM can't act as the account of a group, in its words; "" if it can, or need not."""
     if not account or profile.account_token != "secret" or minor_of(kube_version) < _WITHOUT_SECRETS:
         return ""
     if any(_is_token(rendered.object, namespace, account) for rendered in objects.values()):
@@ -125,7 +125,7 @@ class InstallOutcome(NamedTuple):
 
 
 def strategy_failure(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> Failure | None:
-    """Why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
+    """Return why the install strategy itself is refused while the CSV is Pending (R-CSV-15b).
 
     Rules are only looked at for accounts that can be used; any other is an unmet requirement (R-REQ-7).
     """
@@ -141,7 +141,7 @@ def strategy_failure(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> Failure
 
 
 def _rule_problem(rule: PolicyRule) -> str:
-    """Why OLM refuses a rule altogether ("" when it doesn't): the texts of R-CSV-15b."""
+    """Return why OLM refuses a rule altogether ("" when it doesn't): the texts of R-CSV-15b."""
     if not rule.verbs:
         return "policy rule must have at least one verb"
     if rule.urls and (rule.groups or rule.resources or rule.names):
@@ -290,7 +290,7 @@ _NAMED = {"name": "service", "namespace": "ns"}
 
 
 def _service_problem(csv: Csv, serving: Serving, cluster: Cluster, options: Options) -> str:
-    """Why the API server refuses the Service in front of a serving Deployment, "" if it takes it (R-CERT-2)."""
+    """Return why the API server refuses the Service in front of a serving Deployment, "" if it takes it (R-CERT-2)."""
     # A Deployment may have dots and 253 characters in its name, a Service may not (observed-9). Older names have no
     # dots.
     if cluster.profile.cert_naming["per"] == "deployment":
@@ -368,7 +368,7 @@ def _is_reused(existing: Rendered, options: Options) -> bool:
 def _certificate_refusal(
     obj: KubernetesObject, existing: Rendered | None, made: Iterable[KubernetesObject], asked: _Asked
 ) -> str:
-    """Why the account of the group may not make an object that serves a Deployment, "" if it may."""
+    """Return why the account of the group may not make an object that serves a Deployment, "" if it may."""
     key = object_key(obj)
     if not asked.is_asked or (key.kind == "Secret" and existing is not None and is_certificate(existing.object)):
         return ""
@@ -452,8 +452,8 @@ def _forbidden(asked: _Asked, name: str, *, exists: bool) -> str:
 
 
 def _api_service_refusal(csv: Csv, cluster: Cluster, asked: _Asked) -> tuple[str, int]:
-    """Why the account of the group may not make the API services, and how many are written before; behind each OLM
-    looks for what served it under its names before 0.15 (R-API-2)."""
+    """Return why the account of the group may not make the API services, and how many are written before; behind each
+    OLM looks for what served it under its names before 0.15 (R-API-2)."""
     home = csv.namespace
     for index, item in enumerate(apiservice_descriptions(csv) if asked.is_asked else ()):
         name, exists = item.service_name, apiservice_key(item.service_name) in cluster.objects
@@ -489,7 +489,7 @@ class _WebhookStop(NamedTuple):
 
 
 def _webhook_problem(csv: Csv, cluster: Cluster, asked: _Asked) -> _WebhookStop:
-    """Where the webhooks of a CSV stop; no text where all are written (R-WH-9)."""
+    """Return where the webhooks of a CSV stop; no text where all are written (R-WH-9)."""
     for index, webhook in enumerate(csv.webhooks):
         problem = _configuration_problem(webhook)
         refusal = "" if problem else _configuration_refusal(csv, webhook, cluster, asked)
@@ -503,7 +503,8 @@ def _webhook_problem(csv: Csv, cluster: Cluster, asked: _Asked) -> _WebhookStop:
 
 
 def _configuration_refusal(csv: Csv, webhook: WebhookDescription, cluster: Cluster, asked: _Asked) -> str:
-    """Why the account of the group may not make the configuration of a webhook: OLM lists those of the CSV first."""
+    """Return why the account of the group may not make the configuration of a webhook: OLM lists those of the CSV
+    first."""
     kind = _CONFIGURATIONS.get(webhook.type, "")
     if not kind or not asked.is_asked:
         return ""
@@ -516,7 +517,7 @@ def _configuration_refusal(csv: Csv, webhook: WebhookDescription, cluster: Clust
 
 
 def _configuration_problem(webhook: WebhookDescription) -> str:
-    """Why the API server refuses the configuration that OLM makes of a webhook, "" if it takes it (R-WH-4)."""
+    """Return why the API server refuses the configuration that OLM makes of a webhook, "" if it takes it (R-WH-4)."""
     full = _CONFIGURATIONS.get(webhook.type)
     if full is None:
         return ""

@@ -112,7 +112,7 @@ def check_config_size(cluster: Cluster) -> None:
 
 
 def count_containers(csvs: Iterable[Csv], others: int) -> int:
-    """How many containers the Deployments of CSVs have, with `others`; ConfigSizeError where these are too many:
+    """Return how many containers the Deployments of CSVs have, with `others`; ConfigSizeError where these are too many:
     what each of them takes to judge and to write, a small input asks for in each of its namespaces."""
     total = others
     for csv in csvs:
@@ -123,7 +123,7 @@ def count_containers(csvs: Iterable[Csv], others: int) -> int:
 
 
 def _entries(config: Mapping[str, Any]) -> int:
-    """How many entries each container gets."""
+    """Return how many entries each container gets."""
     resources = mapping(config.get("resources"))
     lists = sum(len(mappings(config.get(name))) for name in _LISTS)
     return lists + sum(len(mapping(resources.get(name))) for name in ("limits", "requests"))

@@ -307,7 +307,7 @@ def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
 def _unknown_kind(
     manifest: Manifest, workspace: Workspace, profile: Profile, options: Options, added: Set[tuple[str, str]]
 ) -> Diagnostic | None:
-    """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
+    """Return the problem of a manifest's kind or API group; None if a cluster may have it."""
     api = gvk_of(manifest.object)
     if (manifest.object["apiVersion"], api.kind) in added:
         return None

@@ -284,7 +284,7 @@ def sole_group(groups: Sequence[OperatorGroup]) -> OperatorGroup | Failure:
 
 
 def install_mode_failure(csv: Csv, group: OperatorGroup) -> Failure | None:
-    """Why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
+    """Return why a CSV can't be a member of a group: no targets, or its install modes (R-CSV-6 … R-CSV-8)."""
     if not group.targets:
         return "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"
     # The list is a set in OLM: a type that occurs twice makes it invalid (R-CSV-7).

@@ -78,7 +78,8 @@ def unknown_catalogs(resolve_request: ResolveRequest, given: Resolution, cluster
 def with_causes(
     diagnostic: Diagnostic, resolve_request: ResolveRequest, given: Resolution, cluster: Cluster
 ) -> Diagnostic:
-    """That a request has no solution, with the derivation as its hint, or at the object that prevents a resolution."""
+    """Report that a request has no solution, with the derivation as its hint, or at the object that prevents a
+    resolution."""
     lines = derivation(resolve_request, given)
     if given.conflict or any(line.location for line in lines):
         way_out = () if given.conflict else (diagnostic.hint,)
@@ -194,7 +195,8 @@ def unread_csv(error: UndecodableCSV) -> Diagnostic:
 
 
 def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:
-    """That the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be it."""
+    """Report that the content of a bundle is missing; one of its package that no catalog lists was perhaps meant to be
+    it."""
     catalog = cluster.catalogs[candidate.catalog].catalog
     package = catalog.packages.get(candidate.package) if catalog else None
     listed = package.bundles if package else {}

@@ -406,7 +406,7 @@ def report_order(objects: Sequence[Rendered], options: Options, report: Report) 
 
 
 def _place(objects: Sequence[Rendered]) -> Location | None:
-    """Where the first of some objects comes from."""
+    """Return where the first of some objects comes from."""
     place = objects[0].provenance.place
     return locate(place.source, place.keys) if place is not None else None
 

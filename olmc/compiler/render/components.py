@@ -156,7 +156,8 @@ def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
 
 
 def size_of_csvs(context: RenderContext) -> tuple[int, Csv | None]:
-    """How many bytes the CSVs have as JSON, with their copies, and the one that has the most; 0 where there are few."""
+    """Return how many bytes the CSVs have as JSON, with their copies, and the one that has the most; 0 where there are
+    few."""
     copied = {
         name: len(copy_targets(context, member)) if context.options.copied_csvs else 0
         for name, member in context.cluster.members.items()

@@ -122,7 +122,7 @@ def _holds(program: Any, properties: Sequence[tuple[str, object]]) -> bool:
 
 
 def cel_problem(rule: str) -> str:
-    """What is wrong with a CEL rule, "" for nothing."""
+    """Return the problem of a CEL rule, "" for nothing."""
     try:
         compile_rule(rule)
     except CelError as error:

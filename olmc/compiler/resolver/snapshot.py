@@ -114,7 +114,7 @@ class Entry:
     # Finding a place takes parsing, and an explanation names a candidate for each bundle that may need it.
     @cached_property
     def location(self) -> Location | None:
-        """Where a catalog has it, or where the CSV stands."""
+        """Return where a catalog has it, or where the CSV stands."""
         return located(self.origin.location)
 
     @property

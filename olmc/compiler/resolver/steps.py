@@ -391,7 +391,7 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
 
 
 def find_deviations(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
-    """Where the present choice is not the locked one: namespace and what differs."""
+    """Yield where the present choice is not the locked one: namespace and what differs."""
     for namespace in sorted({*lock.namespaces, *present.namespaces}):
         locked, chosen = lock.namespaces.get(namespace, ()), present.namespaces.get(namespace, ())
         goals = {operator.package: operator for operator in locked}

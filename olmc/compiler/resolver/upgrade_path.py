@@ -83,7 +83,7 @@ class UpgradeStep(UpgradeEdges, InstalledVersion, Protocol):
 
 
 def edge_kind(entry: UpgradeEdges, name: str, version: Version | None) -> EdgeKind | None:
-    """Why `entry` is an upgrade of the CSV with this name and version, None if it is none (R-CAT-410).
+    """Return why `entry` is an upgrade of the CSV with this name and version, None if it is none (R-CAT-410).
 
     What has no name ("") can still lie in a skipRange; nothing upgrades the CSV of its own name (D16).
     """
@@ -192,7 +192,7 @@ def scale_of(versions: Mapping[int, Version]) -> Scale:
 
 
 def sources(entry: UpgradeEdges, numbers: Mapping[str, int], scale: Scale, inside: int) -> list[int]:
-    """Which of the versions `inside` have an edge to an entry, as a set for each of EDGE_KINDS.
+    """Return which of the versions `inside` have an edge to an entry, as a set for each of EDGE_KINDS.
 
     Unlike `edge_kind` it tells all edges between two versions, not just the first. `numbers` are those of all names.
     """

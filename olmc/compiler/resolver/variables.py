@@ -325,7 +325,7 @@ def _include(variables: VariableSet, stack: list[Entry]) -> list[ResolveError]:
 
 
 def _unreadable(entry: Entry, text: str) -> ResolveError:
-    """That a requirement of a bundle can't be read, at the properties of the bundle."""
+    """Report that a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = entry.origin
     bundle = origin.bundle if isinstance(origin, Candidate) else None
     location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else entry.location

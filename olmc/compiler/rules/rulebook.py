@@ -40,7 +40,7 @@ class SpecRule(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it stands below `docs/`."""
+        """Return where it stands below `docs/`."""
         return f"spec/{self.page}#{self.id.lower()}"
 
 
@@ -70,7 +70,7 @@ def named_in(text: str) -> tuple[str, ...]:
 
 
 def rule_url(rule_id: str) -> str:
-    """Where a rule can be read, "" if there is no rule of this id."""
+    """Return where a rule can be read, "" if there is no rule of this id."""
     rule = spec_rules().get(rule_id)
     return docs_url(rule.path) if rule is not None else ""
 

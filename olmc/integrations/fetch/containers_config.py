@@ -42,7 +42,7 @@ class AuthFile(NamedTuple):
 
 
 def usual_auth_files(env: Mapping[str, str], home: Path) -> tuple[Path, ...]:
-    """Where podman and docker look, in this order; the first one with an entry counts."""
+    """Return where podman and docker look, in this order; the first one with an entry counts."""
     if env.get("REGISTRY_AUTH_FILE"):
         return (Path(env["REGISTRY_AUTH_FILE"]),)
     runtime = [Path(env["XDG_RUNTIME_DIR"]) / "containers/auth.json"] if env.get("XDG_RUNTIME_DIR") else []
@@ -251,7 +251,8 @@ def from_config(items: Sequence[Mapping[str, Any]]) -> tuple[Rewrite, ...]:
 
 
 def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = ()) -> tuple[MirrorLocation, ...]:
-    """Where to look for an image, in order: the mirrors that the workspace names, those of the machine, its registry.
+    """Return where to look for an image, in order: the mirrors that the workspace names, those of the machine, its
+    registry.
 
     Of each, what the longest prefix that fits says counts. Raises VendorError if the image is no reference, or blocked.
     """

@@ -102,7 +102,7 @@ def is_kept(manifest: ImageManifest) -> bool:
 
 
 def blob_path(digest: str) -> str:
-    """Where a blob is kept, relative to the workspace."""
+    """Return where a blob is kept, relative to the workspace."""
     algorithm, _, value = digest.partition(":")
     return f"{BLOBS}/{algorithm}/{value}"
 
@@ -143,7 +143,8 @@ def surplus_blobs(root: Path, results: Iterable[ProofResult]) -> list[str]:
 
 
 def prove(root: Path, images: Iterable[LockedImage]) -> Iterator[ProofResult]:
-    """How far the content of each image in vendor/, which is what olmc.lock says, is what its digest stands for."""
+    """Yield how far the content of each image in vendor/, which is what olmc.lock says, is what its digest stands
+    for."""
     for image in images:
         used: list[str] = []
         try:

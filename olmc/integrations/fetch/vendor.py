@@ -103,7 +103,7 @@ def images_of(
 
 
 def _why(item: GivenCatalog, sources: tuple[CatalogSource, ...], named: set[str]) -> dict[str, str]:
-    """Why a file is of no use, and what to do."""
+    """Return why a file is of no use, and what to do."""
     if named:
         cause = "no namespace with a Subscription sees it, or catalogs/ has its content already"
         return {"cause": cause, "hint": "Leave it out, or name the CatalogSource that Subscriptions have as source."}

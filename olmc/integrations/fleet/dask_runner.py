@@ -62,7 +62,7 @@ class FleetPlugin(WorkerPlugin):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def done(self, task: bytes, seconds: float) -> TaskEnd:
-        """How a task ended whose contents are there."""
+        """Return how a task ended whose contents are there."""
         try:
             process = self.idle.pop()  # atomic: threads ask at the same time
         except IndexError:
@@ -212,7 +212,7 @@ def _has_workers(client: Any, address: str) -> bool:
 
 
 def _end_of(future: Any, number: int) -> TaskEnd | None:
-    """How a task ended, None where that is on a worker that died: the scheduler has it done again."""
+    """Return how a task ended, None where that is on a worker that died: the scheduler has it done again."""
     try:
         if future.status == "lost":
             return None

@@ -272,7 +272,7 @@ def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False, 
 
 
 def headline(report: FleetReport) -> str:
-    """How many clusters there are, and in how many ways they end."""
+    """Return how many clusters there are, and in how many ways they end."""
     counts: dict[str, int] = {}
     for group in report.outcomes:
         counts[group.gravity] = counts.get(group.gravity, 0) + len(group.clusters)
@@ -479,5 +479,5 @@ _COLUMNS = re.compile(r" *[A-Z]+(?: +[A-Z]+)+")
 
 
 def _depth(line: str) -> int:
-    """How far a line is indented; what does not fit into its width goes on two characters further in."""
+    """Return how far a line is indented; what does not fit into its width goes on two characters further in."""
     return min((len(line) - len(line.lstrip(" "))) // 2, _DEEPEST)

@@ -229,7 +229,7 @@ def _held() -> int:
 
 
 def default_jobs(count: int) -> int:
-    """How many workers pay for so many tasks: all processors that this process may use."""
+    """Return how many workers pay for so many tasks: all processors that this process may use."""
     affinity: Iterable[int] = (
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )

@@ -272,7 +272,7 @@ def _fits_part(part: str, pattern: str) -> bool:
 
 
 def _with_empty(ends: set[int], pattern: Sequence[str]) -> set[int]:
-    """How much of a pattern is used up, also where the `**` behind that stand for no folder at all."""
+    """Return how much of a pattern is used up, also where the `**` behind that stand for no folder at all."""
     found = set(ends)
     for at in ends:
         following = takewhile(lambda number: pattern[number] == _ANY, range(at, len(pattern)))

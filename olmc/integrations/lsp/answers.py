@@ -374,7 +374,7 @@ def _versions(subject: EditorSubject) -> Iterator[Completion]:
 
 
 def definitions(analysis: Analysis, path: Path, text: str, line: int, column: int) -> tuple[Location, ...]:
-    """Where that is defined which stands at a line and column, from 1: paths are as findings have them."""
+    """Return where that is defined which stands at a line and column, from 1: paths are as findings have them."""
     there, compilation = subject_at(analysis, path, text, line, column), analysis.compilation
     if there is None or compilation is None:
         return ()

@@ -81,7 +81,7 @@ def parse_value(name: str, text: str) -> Any:
 
 
 def bad_setting(where: str, problem: str, hint: str) -> Diagnostic:
-    """That a setting can't be used."""
+    """Report that a setting can't be used."""
     return rules.BAD_SETTING.finding(None, where=where, problem=problem, hint=hint)
 
 
@@ -94,7 +94,7 @@ class SettingProblem(NamedTuple):
 
 
 def problems_in(settings: Mapping[str, Any]) -> list[SettingProblem]:
-    """What is wrong with settings."""
+    """Return the problems of settings."""
     known = known_settings()
     wrong = [SettingProblem(name, "there is no such setting", _meant(name)) for name in settings if name not in known]
     spec = {name: value for name, value in settings.items() if name in known}
@@ -118,7 +118,7 @@ def find_misspelt(settings: Mapping[str, Any], compilation: Compilation) -> Iter
 
 
 def empty_output(compilation: Compilation, path: str, hint: str) -> Diagnostic:
-    """That a compilation gives no objects, with the reason if it is the kinds that were chosen."""
+    """Report that a compilation gives no objects, with the reason if it is the kinds that were chosen."""
     settled = compilation.settled
     reason = output_left_out([(settled.cluster, compilation.options)]) if settled is not None else None
     problem, there_is = reason if reason is not None else ("", "")

@@ -62,7 +62,7 @@ class ResourceList(NamedTuple):
     text: str
 
     def source(self, index: int) -> Source:
-        """Where an item stands: it is called by its file, if it has one."""
+        """Return where an item stands: it is called by its file, if it has one."""
         path, number = file_of(self.items[index])
         name = f"{path}[{number}]" if path else f"items[{index}]"
         return Source(name, self.text, 0, ("items", index))

@@ -221,7 +221,7 @@ def _quoted(text: str) -> str:
 
 
 def states(folder: Path, files: Mapping[str, str]) -> dict[str, State]:
-    """How each file stands to what is in the folder already."""
+    """Return how each file stands to what is in the folder already."""
     return {name: _state(folder / name, text) for name, text in files.items()}
 
 

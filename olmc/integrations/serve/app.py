@@ -323,7 +323,7 @@ def _any_method(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -
 
 
 def _review_route(path: str, kind: str) -> Route:
-    """Where clients ask what they may do: nothing is stored, though it takes a POST."""
+    """Return where clients ask what they may do: nothing is stored, though it takes a POST."""
 
     async def endpoint(request: Request) -> Response:
         if request.method != "POST":

@@ -32,7 +32,7 @@ _PARAMETERS = {
 
 
 def index_v3() -> dict[str, Any]:
-    """Where the documents of each group version are; the hash in an address changes with the document."""
+    """Return where the documents of each group version are; the hash in an address changes with the document."""
     paths = {}
     for resource in RESOURCES:
         digest = hashlib.sha512(json.dumps(document_v3(resource), sort_keys=True).encode()).hexdigest()

@@ -81,7 +81,7 @@ class RuleCost(NamedTuple):
 
 
 def least_compilation(rule: str) -> int:
-    """How many steps it takes to compile a rule, at least: by its length alone."""
+    """Return how many steps it takes to compile a rule, at least: by its length alone."""
     return len(rule) * _COMPILED
 
 
@@ -149,7 +149,7 @@ def _search(function: str, literal: str) -> tuple[int, int]:
 
 
 def bundle_size(properties: Sequence[tuple[str, object]]) -> BundleSize:
-    """How large what a rule looks at is."""
+    """Return the size of the properties that a rule reads."""
     sizes = [_size(value) for _, value in properties]
     total = _together(sizes, len(properties))
     return total._replace(largest=max((size.values for size in sizes), default=0))

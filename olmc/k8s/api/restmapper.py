@@ -461,7 +461,7 @@ class Crd(_CrdFields):
 
     @property
     def client_config(self) -> Mapping[str, Any]:
-        """How the API server reaches the webhook that converts objects."""
+        """Return how the API server reaches the webhook that converts objects."""
         return mapping(mapping(self.conversion.get("webhook")).get("clientConfig"))
 
     @cached_property

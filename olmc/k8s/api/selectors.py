@@ -47,7 +47,7 @@ _VALUE_RULE = (
 
 
 def is_dns1123_label(text: str) -> list[str]:
-    """What is wrong with a text as a DNS label, such as a namespace's name: at most 63 of `[-a-z0-9]`."""
+    """Return the problems of a text as a DNS label, such as a namespace's name: at most 63 of `[-a-z0-9]`."""
     messages = _length(text, 63)
     if not _is_label(text):
         dotted = _is_subdomain(text)
@@ -58,7 +58,7 @@ def is_dns1123_label(text: str) -> list[str]:
 
 
 def is_dns1035_label(text: str) -> list[str]:
-    """What is wrong with a text as a label that begins with a letter, such as a Service's name."""
+    """Return the problems of a text as a label that begins with a letter, such as a Service's name."""
     messages = _length(text, 63)
     if not (_is_label(text) and text[0] not in _DIGITS):
         messages.append(_shape(_LABEL_1035_RULE, _LABEL_1035, "my-name", "abc-123"))
@@ -66,7 +66,7 @@ def is_dns1035_label(text: str) -> list[str]:
 
 
 def is_dns1123_subdomain(text: str) -> list[str]:
-    """What is wrong with a text as a DNS subdomain, like most objects' names: at most 253 of `[-.a-z0-9]`."""
+    """Return the problems of a text as a DNS subdomain, like most objects' names: at most 253 of `[-.a-z0-9]`."""
     messages = _length(text, 253)
     if not _is_subdomain(text):
         messages.append(_shape(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
@@ -74,7 +74,7 @@ def is_dns1123_subdomain(text: str) -> list[str]:
 
 
 def is_label_value(text: str) -> list[str]:
-    """What is wrong with a text as the value of a label: at most 63 of `[-A-Za-z0-9_.]`, maybe none."""
+    """Return the problems of a text as the value of a label: at most 63 of `[-A-Za-z0-9_.]`, maybe none."""
     messages = _length(text, 63)
     if text and not _is_key(text):
         messages.append(_shape(_VALUE_RULE, _VALUE, "MyValue", "my_value", "12345"))
@@ -82,7 +82,7 @@ def is_label_value(text: str) -> list[str]:
 
 
 def is_qualified_name(text: str) -> list[str]:
-    """What is wrong with a text as the key of a label or annotation: a name, maybe after a domain and `/`."""
+    """Return the problems of a text as the key of a label or annotation: a name, maybe after a domain and `/`."""
     prefix, slash, name = text.partition("/")
     if "/" in name:
         # A key with two slashes has no certain name, so Kubernetes validates none of its parts.

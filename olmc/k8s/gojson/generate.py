@@ -147,7 +147,7 @@ def _space(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int) -> int:
-    """Where the value ends that begins behind the white space at an offset."""
+    """Return where the value ends that begins behind the white space at an offset."""
     at = _space(text, at)
     first = text[at : at + 1]
     if first == "{":

@@ -471,7 +471,7 @@ def encode_base64(data: bytes) -> str:
 
 
 def _first_bad_byte(text: str) -> int:
-    """Where Go finds a text to be no base 64: it reads groups of four and stops inside the first bad one."""
+    """Return where Go finds a text to be no base 64: it reads groups of four and stops inside the first bad one."""
     octets = text.encode("utf-8", "surrogatepass").decode("latin-1")
     places = [i for i, char in enumerate(octets) if char not in "\r\n"]
     for start in range(0, len(places), 4):

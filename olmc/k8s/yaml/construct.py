@@ -63,7 +63,7 @@ class Node:
         return zip(children, children, strict=True)
 
     def location(self, path: str) -> Location:
-        """Where the node begins, in the file at `path`."""
+        """Return where the node begins, in the file at `path`."""
         return Location(path, self.line, self.column)
 
 
@@ -475,7 +475,7 @@ def _finite(text: str) -> float:
 
 
 def _depth(values: list[Any]) -> int:
-    """How many lists and objects stand in each other at the deepest place."""
+    """Return how many lists and objects stand in each other at the deepest place."""
     depth = 0
     level: list[Any] = [value for value in values if type(value) is dict or type(value) is list]
     while level:

@@ -73,7 +73,7 @@ def _shown(keys: Sequence[str | int]) -> str:
 
 
 def _explain_hindrance(source: Source, keys: Sequence[str | int]) -> str:
-    """Why a value that is there can't be changed by itself."""
+    """Return why a value that is there can't be changed by itself."""
     place = locate(source, keys)
     line = source.text.splitlines()[place.line - 1] if place.line else ""
     general = f"an edit of {_shown(keys)} would change something else as well"
@@ -241,7 +241,7 @@ def document_lines(source: Source) -> list[str]:
 
 
 def block_of(source: Source, keys: Sequence[str | int]) -> Block:
-    """Where a key and its value stand, line by line. Raises EditError if the mapping is not in block style."""
+    """Return where a key and its value stand, line by line. Raises EditError if the mapping is not in block style."""
     place = locate(source, keys, of_key=True)
     lines = _lines(source)
     line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""

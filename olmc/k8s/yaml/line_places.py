@@ -60,7 +60,8 @@ def _document_in(text: str, number: int) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=2)
 def _borders(text: str) -> tuple[int, ...]:
-    """Where the documents of a stream begin, and where the last one ends: none if more than bare dashes part them."""
+    """Return where the documents of a stream begin, and where the last one ends: none if more than bare dashes part
+    them."""
     if not (text.startswith("---\n") or text[0].isalpha()) or any(sign in text for sign in _OTHER_MARKS):
         return ()
     marks = [match.start() + 1 for match in _MARK.finditer(text)]
@@ -83,7 +84,7 @@ def _readable_lines(text: str) -> tuple[str, ...]:
 
 
 def _start(text: str, document: int) -> _Spot | None:
-    """Where a document begins."""
+    """Return where a document begins."""
     starts = _starts(text)
     return _content_from(_readable_lines(text), starts[document]) if document < len(starts) else None
 
@@ -105,7 +106,7 @@ def _is_content(line: str) -> bool:
 
 
 def _content_from(lines: Sequence[str], start: int) -> _Spot | None:
-    """Where the content begins that stands in a line or behind it, None at the end of the document."""
+    """Return where the content begins that stands in a line or behind it, None at the end of the document."""
     for number in range(start, len(lines)):
         line = lines[number]
         if line.startswith("---") and line[3:4] in ("", " "):
@@ -133,7 +134,7 @@ def _siblings(lines: Sequence[str], spot: _Spot) -> Iterator[int]:
 
 
 def _entry(text: str, spot: _Spot, key: str) -> tuple[_Spot, _Spot | None] | None:
-    """Where a key of the mapping at a spot stands, and its value."""
+    """Return where a key of the mapping at a spot stands, and its value."""
     number, length = _entries(text, spot).get(key, (-1, 0))
     if number < 0:
         return None
@@ -165,7 +166,7 @@ def _entries(text: str, spot: _Spot) -> dict[str, tuple[int, int]]:
 
 
 def _item(text: str, spot: _Spot, index: int) -> tuple[_Spot, _Spot | None] | None:
-    """Where an item of the list at a spot stands, twice."""
+    """Return where an item of the list at a spot stands, twice."""
     numbers = _items(text, spot)
     if not 0 <= index < len(numbers):
         return None
@@ -185,7 +186,7 @@ def _is_item(content: str) -> bool:
 
 
 def _value(lines: Sequence[str], number: int, column: int, length: int, *, is_item: bool) -> _Spot | None:
-    """Where the value of a key or a dash begins that takes so many characters; None where there is none."""
+    """Return where the value of a key or a dash begins that takes so many characters; None where there is none."""
     rest = lines[number][column + length :]
     text = rest.lstrip(" ")
     if text and text[0] != "#":

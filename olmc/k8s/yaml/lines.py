@@ -159,7 +159,8 @@ def _until_quote(text: str, quote: str) -> tuple[str, str]:
 
 
 def closing_quote(text: str, quote: str, start: int) -> int:
-    """Where the quote stands that ends a text in quotes whose content begins at a place; -1 if it is not there."""
+    """Return where the quote stands that ends a text in quotes whose content begins at a place; -1 if it is not
+    there."""
     if quote == '"' and "\\" in text:
         match = _DOUBLE.match(text, start)
         end = match.end() if match is not None else start

@@ -142,7 +142,7 @@ TOO_LARGE = Rule(
 
 
 def too_large(path: str, limit: Limit, size: int | None = None, *, place: Location | None = None) -> Diagnostic:
-    """That there is more in a path than a limit has it; `size` is how much, where that is known."""
+    """Report that there is more in a path than a limit has it; `size` is how much, where that is known."""
     hints = {DEPTH: "Leave it out; ", PATTERNS: "Name folders, and fewer of them; "}
     hint = hints.get(limit, "Split it, or leave it out with .olmcignore; ")
     hint += f"where you trust it, {limit.variable}=NUMBER in the environment raises the limit."

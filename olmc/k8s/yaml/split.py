@@ -93,7 +93,7 @@ class Head(NamedTuple):
 
 
 def head_of(document: str) -> Head | None:
-    """How a document begins that is written as olmc writes objects, None for any other.
+    """Return how a document begins that is written as olmc writes objects, None for any other.
 
     No key at its top or in its metadata stands there twice, so that what comes later says nothing else.
     """

@@ -175,7 +175,7 @@ def missing_catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic
 
 
 def _content_of(key: CatalogKey, cluster: CompiledCluster) -> str:
-    """Who has the content of a catalog that no CatalogSource serves; "" if it is unknown."""
+    """Return who has the content of a catalog that no CatalogSource serves; "" if it is unknown."""
     workspace = cluster.compilation.workspace
     names = [key.name, f"{key.namespace}/{key.name}"] if key.namespace and workspace is not None else []
     if workspace is None or not any(name in workspace.catalogs for name in names):
@@ -208,7 +208,7 @@ def _names_and_places(waiting: _Waiting) -> tuple[list[str], list[Location]]:
 
 
 def _undeclared_finding(waiting: _Waiting) -> Diagnostic:
-    """That a catalog has content, and no CatalogSource serves it."""
+    """Report that a catalog has content, and no CatalogSource serves it."""
     key, (names, places) = waiting.key, _names_and_places(waiting)
     hint = f"{waiting.content} has its content, and no CatalogSource {key.name} is in namespace {key.namespace}. "
     if waiting.alike:
@@ -252,7 +252,7 @@ def package_tree(packages: Sequence[Folder], tree: ScannedFolder) -> ScannedFold
 
 
 def _number_below(folder: Folder) -> int:
-    """How many files and folders are below a folder."""
+    """Return how many files and folders are below a folder."""
     return len(folder.files) + len(folder.folders) + sum(map(_number_below, folder.folders))
 
 

@@ -150,7 +150,8 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _near_misses(entries: Sequence[Entry], csv: Csv) -> Iterator[str]:
-    """Why entries that look like upgrades are none: a skipRange that ends before, a replaces that names another CSV."""
+    """Yield why entries that look like upgrades are none: a skipRange that ends before, a replaces that names another
+    CSV."""
     version = tolerant_or_none(csv.version)
     for entry in _heads(entries)[:_MOST]:
         known = tolerant_or_none(entry.version)

@@ -198,7 +198,7 @@ def _elsewhere(scene: Scene, reference: PodReference, namespace: str) -> str:
 
 
 def _place(scene: Scene, csv: Csv, deployment: str, reference: PodReference) -> Location | None:
-    """Where a CSV asks for an object, or else the config of its Subscription."""
+    """Return where a CSV asks for an object, or else the config of its Subscription."""
     for index, item in enumerate(csv.deployments):
         if item.name != deployment:
             continue
@@ -211,7 +211,8 @@ def _place(scene: Scene, csv: Csv, deployment: str, reference: PodReference) -> 
 
 
 def _place_in_config(subscription: Subscription, reference: PodReference) -> Location | None:
-    """Where spec.config of a Subscription asks for an object; its fields are those of a pod and of its containers."""
+    """Return where spec.config of a Subscription asks for an object; its fields are those of a pod and of its
+    containers."""
     config = mapping(subscription.spec.get("config"))
     own = {"volumes": config.get("volumes"), "containers": [config]}
     for each in references(own):

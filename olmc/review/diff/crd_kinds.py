@@ -336,7 +336,8 @@ def listed(values: Sequence[str], most: int | None = None, further: int = 0) -> 
 
 
 def in_places(paths: Sequence[str]) -> Message:
-    """Where something is: the paths if they are few, else the fields above them and how many more places there are.
+    """Return where something is: the paths if they are few, else the fields above them and how many more places there
+    are.
 
     >>> plain(in_places(["spec.pd.limits{}", "spec.tidb.limits{}"]))
     'spec.pd.limits{}, spec.tidb.limits{}'
@@ -440,7 +441,7 @@ def conversion_changed(old: str, new: str, needed: bool) -> Judgement:
 
 @change_kind("ConversionWebhookChanged", ChangeGroup.CRDS)
 def conversion_webhook_changed(path: str, old: Any, new: Any) -> Judgement:
-    """Where objects are sent that are asked for in another version: a URL, or a service of the cluster."""
+    """Return where objects are sent that are asked for in another version: a URL, or a service of the cluster."""
     # A service that comes with the strategy is how operators convert; one that was another before is no longer theirs.
     severity = CHANGE if new is ABSENT or (old is ABSENT and "url" not in path) else RISK
     return severity, (shown(path), *from_to(old, new), "; objects are sent there to be converted")

@@ -65,7 +65,8 @@ _PLAIN_KEY = regex(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def deltas(old: Any, new: Any, path: Path = ()) -> Iterator[Delta]:
-    """Where two values differ. What is null and what is not there are the same (as they are to the API server)."""
+    """Yield where two values differ. What is null and what is not there are the same (as they are to the API
+    server)."""
     if old is None:
         old = ABSENT
     if new is None:
@@ -333,7 +334,7 @@ def _webhook(conversion: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def crd_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
-    """How a CRD and its predecessor differ, schemas included."""
+    """Yield how a CRD and its predecessor differ, schemas included."""
     before, after = _definition(old), _definition(new)
     if before.scope != after.scope:
         yield kinds.scope_changed(identity, before.scope, after.scope)
@@ -367,7 +368,7 @@ def _name_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> It
 
 
 def _conversion_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:
-    """Where objects are sent to be converted, as far as that is no matter of the strategy."""
+    """Yield where objects are sent to be converted, as far as that is no matter of the strategy."""
     if new.conversion != "Webhook":
         return
     before = old.webhook if old.conversion == "Webhook" else {}
@@ -432,7 +433,7 @@ def _lossy_versions(identity: ObjectKey, old: _Definition, new: _Definition) -> 
 
 
 def _schemas(identity: ObjectKey, old: _Version, new: _Version, crd: _Definition) -> Iterator[DiffChange]:
-    """How the schema of a version differs from what it was; `crd` is the whole new definition.
+    """Yield how the schema of a version differs from what it was; `crd` is the whole new definition.
 
     A version that was not served before can't break anybody.
     """

@@ -300,7 +300,7 @@ def bundle_upgrade(old: Side, new: Side) -> Iterator[DiffChange]:
 
 
 def upgrade(known: ObjectKey, old: DiffExtension, new: DiffExtension) -> DiffChange:
-    """That another bundle is installed."""
+    """Report that another bundle is installed."""
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
     downgrade = before is not None and after is not None and after.compare(before) < 0
     return extension_upgraded(known, new.package, old.bundle, new.bundle, old.version, new.version, downgrade)
@@ -379,7 +379,7 @@ class _Use(NamedTuple):
 
 
 def catalog_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """How the catalogs that both sides have differ; what only one of them has is an object that comes or goes."""
+    """Yield how the catalogs that both sides have differ; what only one of them has is an object that comes or goes."""
     yield from _kept_content(old, new)
     if old.settled is not None and new.settled is not None:
         before, after = old.settled.cluster.catalogs, new.settled.cluster.catalogs
@@ -513,7 +513,7 @@ def _edge(entry: object, field: str) -> str:
 
 
 def _bundles(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:
-    """How the content of bundles differs: by image, related images and properties.
+    """Yield how the content of bundles differs: by image, related images and properties.
 
     A bundle that only the new side has is compared with the images of all bundles before.
     """
@@ -572,7 +572,7 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _properties(known: ObjectKey, old: CatalogBundle, new: CatalogBundle) -> Iterator[DiffChange]:
-    """How the properties differ; the objects that a bundle carries are compared as objects."""
+    """Yield how the properties differ; the objects that a bundle carries are compared as objects."""
     before, after = inline_objects(old, Report()), inline_objects(new, Report())
     was, now = ({object_key(obj): obj for obj in objects} for objects in (before, after))
     edited = tuple(str(key) for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key))

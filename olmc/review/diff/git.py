@@ -161,7 +161,7 @@ _REFETCH = (
 
 
 def unread_side(side: str, error: GitError | OSError) -> Diagnostic:
-    """That git can't answer, with the way out."""
+    """Report that git can't answer, with the way out."""
     problem = error.strerror if isinstance(error, OSError) else error.args[0]
     finding = rules.NO_GIT.finding(None, side=side, problem=problem)
     if isinstance(error, AmbiguousRefError):
@@ -215,7 +215,8 @@ def sides_of(side: str) -> tuple[str, str] | None:
 
 
 def _in_work_tree(path: str | None) -> str:
-    """Where a path of a revision is in the work tree: from the top of the repository, or with a dot from here."""
+    """Return where a path of a revision is in the work tree: from the top of the repository, or with a dot from
+    here."""
     if path is None or path == ".":
         return "."
     if path.startswith("./"):

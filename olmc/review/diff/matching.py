@@ -304,6 +304,6 @@ def with_template(obj: KubernetesObject) -> KubernetesObject:
 
 
 def written_path(kind: str, path: Path) -> Path:
-    """Where something that `with_template` has at a path is in the object as it was written."""
+    """Return where something that `with_template` has at a path is in the object as it was written."""
     is_moved = kind in _PLACES and path[: len(_TEMPLATE)] == _TEMPLATE
     return (*_PLACES[kind], *path[len(_TEMPLATE) :]) if is_moved else path

@@ -203,8 +203,8 @@ class Makers(NamedTuple):
 
 
 def certificate_paths(obj: KubernetesObject, makers: Makers) -> tuple[str, ...]:
-    """Where OLM mounts its certificate in the containers of a Deployment, () where it mounts none. `makers` are those
-    of its side. Versions of OLM differ in this (R-CERT-4)."""
+    """Return where OLM mounts its certificate in the containers of a Deployment, () where it mounts none. `makers` are
+    those of its side. Versions of OLM differ in this (R-CERT-4)."""
     writer = makers.writers.get(object_key(obj))
     return tuple(sorted(writer.certificate_volumes(pod_of(obj)).values())) if writer is not None else ()
 

@@ -361,7 +361,7 @@ def _cut_name(name: str) -> str:
 
 
 def summary(difference: Difference) -> str:
-    """How many changes there are: `12 changes, 2 breaking, 1 risk`."""
+    """Return how many changes there are: `12 changes, 2 breaking, 1 risk`."""
     count = len(difference.changes)
     if not count:
         return "no change"

@@ -303,7 +303,7 @@ def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[S
 def permission_changes(
     old: SideAccess, new: SideAccess, known: Accounts = NO_ACCOUNTS, *, only_risks: bool = False
 ) -> Iterator[DiffChange]:
-    """How two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which.
+    """Yield how two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which.
 
     `only_risks`: without lost permissions and gained ones of no or low risk.
     """
@@ -446,7 +446,7 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[_Gain]:
 
 
 def _things(rules: Iterable[PolicyRule]) -> int:
-    """How many resources, each in each group, and URLs rules are about."""
+    """Return how many resources, each in each group, and URLs rules are about."""
     return sum(len(rule.groups) * len(rule.resources) + len(rule.urls) for rule in rules)
 
 

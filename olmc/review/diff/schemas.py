@@ -119,7 +119,7 @@ def _unwrapped(rule: str) -> str:
 
 
 def _end(rule: str) -> int:
-    """Where the bracket that a rule begins with closes."""
+    """Return where the bracket that a rule begins with closes."""
     depth = 0
     for place, char in _outside_quotes(rule):
         depth += (char in _OPEN) - (char in _CLOSE)
@@ -412,7 +412,7 @@ def schema_changes(
     elsewhere: tuple[tuple[str, Schema], ...],
     most: Severity,
 ) -> Iterator[DiffChange]:
-    """How the schema of a version differs from what it was.
+    """Yield how the schema of a version differs from what it was.
 
     A removed field may remain in the schemas `elsewhere`, those of other versions that a conversion webhook converts
     to. `most` is the highest severity of a change.
@@ -480,7 +480,7 @@ def _changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange | _Implie
 
 
 def _own_changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
-    """How a node differs, without what is below its fields and items."""
+    """Yield how a node differs, without what is below its fields and items."""
     before, after = _type(old), _type(new)
     if before != after:
         narrowed = before == _ANYTHING or after not in _WIDER.get(before, _ONLY_ANYTHING)
@@ -571,7 +571,8 @@ def _values(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
 
 
 def _default_severity(old: Any, new: Any) -> Severity:
-    """How grave another default is; that a text is empty unless somebody writes one is what leaving it out means."""
+    """Return how grave another default is; that a text is empty unless somebody writes one is what leaving it out
+    means."""
     return NOTE if {_is_empty(old), _is_empty(new)} == {True} else RISK
 
 
@@ -580,7 +581,7 @@ def _is_empty(default: Any) -> bool:
 
 
 def _pattern_severity(keyword: str, old: Any, new: Any) -> Severity:
-    """How grave another pattern or format is; the size that a format gives numbers mostly fits them."""
+    """Return how grave another pattern or format is; the size that a format gives numbers mostly fits them."""
     if new is ABSENT or (keyword == "pattern" and text(new) in _ANY_TEXT):
         return CHANGE
     if keyword == "format" and text(new) not in _FORMATS:
@@ -639,7 +640,8 @@ def _keyword(schema: Schema, keyword: str) -> Any:
 
 
 def _keyword_severity(keyword: str, old: Any, new: Any, schema: Schema) -> Severity:
-    """How grave another keyword is. Whether a list or a map is atomic decides on merging, not on what is valid."""
+    """Return how grave another keyword is. Whether a list or a map is atomic decides on merging, not on what is
+    valid."""
     if keyword == "x-kubernetes-map-type" or (keyword == "x-kubernetes-list-type" and new not in ("set", "map")):
         return NOTE
     if keyword == "nullable":
@@ -671,7 +673,7 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
 
 
 def _parts(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange | _Implied]:
-    """How the fields that both sides have, and the items of lists and maps differ."""
+    """Yield how the fields that both sides have, and the items of lists and maps differ."""
     before, after = mapping(old.get("properties")), mapping(new.get("properties"))
     if at.path == _METADATA:
         before, after = _with_names(before, after)

@@ -397,8 +397,8 @@ _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 
 
 def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """How two workspaces differ in what they say about themselves; of a folder of plain objects, which says nothing,
-    only the files on which results of tools depend."""
+    """Yield how two workspaces differ in what they say about themselves; of a folder of plain objects, which says
+    nothing, only the files on which results of tools depend."""
     if old.settings is None or new.settings is None:
         was, now = (side.settings or side.tools for side in (old, new))
         if was is not None and now is not None and _are_alike(was, now, old, new):
@@ -462,7 +462,7 @@ def _grave_codes() -> frozenset[str]:
 
 
 def _tools(old: Side, new: Side, was: SideSettings, now: SideSettings) -> Iterator[DiffChange]:
-    """How two sides differ in the files on which the results of tools depend."""
+    """Yield how two sides differ in the files on which the results of tools depend."""
     reported = _reported_as_left_out(old, new)
     yield from _builds(was.builds, now.builds, reported)
     yield from _deciders(was.deciders, now.deciders, reported)
@@ -490,8 +490,8 @@ def _builds(
 
 
 def _deciders(old: Deciders, new: Deciders, reported: frozenset[str]) -> Iterator[DiffChange]:
-    """How two sides differ in the other files on which a result depends: one change for each that stands for itself,
-    and for all that a tool reads by the same file."""
+    """Yield how two sides differ in the other files on which a result depends: one change for each that stands for
+    itself, and for all that a tool reads by the same file."""
     before, after = old.digests, new.digests
     groups: dict[tuple[str, str, str], list[str]] = {}
     for decider in sorted(before.keys() | after.keys()):

@@ -72,7 +72,8 @@ def _default(bundle: Bundle) -> str:
 
 
 def bundle_changes(old: Bundle | None, new: Bundle | None, objects: Iterable[KubernetesObject]) -> Iterator[DiffChange]:
-    """How the metadata of two bundles differ; `objects` are those of the new side, with the CSV that it is about."""
+    """Yield how the metadata of two bundles differ; `objects` are those of the new side, with the CSV that it is
+    about."""
     if old is None or new is None:
         return
     known = _csv(new, objects)
@@ -136,7 +137,8 @@ def _widened(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator
 
 
 def _lowest(operator: DiffOperator) -> Version | None:
-    """Where the skipRange of a CSV begins, `_FIRST` without a lower end; None without a range that can be read."""
+    """Return where the skipRange of a CSV begins, `_FIRST` without a lower end; None without a range that can be
+    read."""
     # Several ranges may be joined by ||, and one of them may have no lower end.
     if skips_over(operator, _FIRST):
         return _FIRST
@@ -331,7 +333,8 @@ def _needs(known: ObjectKey, old: DiffOperator, new: DiffOperator, kube_version:
 
 
 def _severity_of_minimum(old: str, new: str, kube_version: str) -> Severity:
-    """How grave another minKubeVersion is: a lower one asks for less, and one below the cluster's own for nothing."""
+    """Return how grave another minKubeVersion is: a lower one asks for less, and one below the cluster's own for
+    nothing."""
     if not new or (old and is_reached(new, old)):
         return NOTE
     return CHANGE if kube_version and is_reached(new, kube_version) else RISK
@@ -359,7 +362,8 @@ def _requirement(kind: str, value: Any) -> str:
 def _path_between(
     old: DiffOperator, new: DiffOperator, planned: Mapping[str, str], settled: SettledCluster | None, lost: bool
 ) -> UpgradePath:
-    """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
+    """Return how OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at
+    rest."""
     # A catalog knows every edge; plans only those that were walked, and a CSV those that lead to itself.
     subscription = subscribed(settled, new.namespace, new.package) if settled is not None else None
     if subscription is not None:

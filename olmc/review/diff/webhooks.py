@@ -214,7 +214,7 @@ Webhook = Mapping[str, Any]
 def webhook_changes(
     known: ObjectKey, old: KubernetesObject | None, new: KubernetesObject | None, owned: frozenset[str]
 ) -> Iterator[DiffChange]:
-    """How two webhook configurations differ; `owned` are the APIs, as `plural.group`, of the operator itself."""
+    """Yield how two webhook configurations differ; `owned` are the APIs, as `plural.group`, of the operator itself."""
     before, after = _webhooks(old), _webhooks(new)
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
@@ -287,7 +287,7 @@ def _is_condition(value: Any) -> bool:
 def _match_changes(
     known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool, unchecked: bool
 ) -> Iterator[DiffChange]:
-    """That other requests match, in words; where no words tell both sides apart, field by field."""
+    """Report that other requests match, in words; where no words tell both sides apart, field by field."""
     before, after = _matching(old), _matching(new)
     if same(before, after):
         return

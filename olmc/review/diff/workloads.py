@@ -442,8 +442,8 @@ _Owners = Mapping[tuple[str, str], Mapping[str, Any]]
 def lifetime_changes(
     known: ObjectKey, old: KubernetesObject, new: KubernetesObject, before: Makers, after: Makers
 ) -> Iterator[DiffChange]:
-    """How the owners and the hooks of an object and its predecessor differ; `before` and `after` make the objects of
-    their sides."""
+    """Yield how the owners and the hooks of an object and its predecessor differ; `before` and `after` make the objects
+    of their sides."""
     was, now = _owners(old, before), _owners(new, after)
     for owner in dict.fromkeys((*was, *now)):
         first, second = was.get(owner), now.get(owner)
@@ -502,8 +502,8 @@ def _is_foreign(place: str, image: str, registries: Callable[[], Collection[str]
 
 
 def image_changes(pair: Pair, registries: Callable[[], Collection[str]] | None = None) -> Iterator[DiffChange]:
-    """How the images of an object and its predecessor differ; `registries` are those of all images of the old side,
-    where another one is a risk."""
+    """Yield how the images of an object and its predecessor differ; `registries` are those of all images of the old
+    side, where another one is a risk."""
     old, new = images_of(pair.old), images_of(pair.new)
     moved: dict[tuple[str, str], list[str]] = {}
     if pair.identity.kind == CSV:

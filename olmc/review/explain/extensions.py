@@ -111,7 +111,7 @@ def about_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
 
 
 def refused_extension(name: str, results: Iterable[ExtensionOutcome]) -> Iterator[ExplanationLine]:
-    """Why the API server refuses a ClusterExtension, nothing for one that it takes."""
+    """Yield why the API server refuses a ClusterExtension, nothing for one that it takes."""
     for result in results:
         if result.extension.name == name and result.is_refused:
             yield ExplanationLine(
@@ -124,7 +124,7 @@ def _bundle(result: ExtensionOutcome) -> str:
 
 
 def behind_object(key: ObjectKey, results: Sequence[ExtensionOutcome]) -> Iterator[ExplanationLine]:
-    """Which ClusterExtension brought an object."""
+    """Yield which ClusterExtension brought an object."""
     for result in results:
         if any(rendered.identity == key for rendered in result.objects):
             text = f"because of ClusterExtension {result.extension.name}, which installed {_bundle(result)}"

@@ -42,7 +42,7 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
 
 
 def of_waiting(judged: InstallDecision) -> Iterator[ExplanationLine]:
-    """That an Install waits for somebody, for what, and how to see what comes then."""
+    """Report that an Install waits for somebody, for what, and how to see what comes then."""
     install = judged.install
     place = at(install.source, *(("metadata", "name") if install.operator else ("spec", "approval")))
     yield ExplanationLine(0, f"Install {install.name} waits for approval", place)

@@ -69,8 +69,8 @@ def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOu
 
 
 def incomplete(lacking: Sequence[str], *, done: str, keep_going: str) -> Diagnostic:
-    """That half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all the
-    same."""
+    """Report that half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all
+    the same."""
     hint = f"Fix this first. To continue without it, {keep_going}; pruning by it removes the rest."
     return apply_rules.INCOMPLETE.finding(None, done=done, missing=join_limited(lacking, _SHOWN), hint=hint)
 
@@ -130,7 +130,7 @@ def _written_now(made: SettledCompilation, settled: SettledCluster, wanted: set[
 
 
 def counted(found: Iterable[LeftOut]) -> str:
-    """How much is left out: `3 objects in 2 files`; what can't be read counts as a file. "" for nothing."""
+    """Return how much is left out: `3 objects in 2 files`; what can't be read counts as a file. "" for nothing."""
     lefts = _applied_as_they_are(found)
     if not lefts:
         return ""
@@ -186,7 +186,7 @@ def findings(found: Iterable[LeftOut]) -> Iterator[Diagnostic]:
 
 
 def _by_kind(lefts: Iterable[LeftOut]) -> str:
-    """How many objects there are of each kind: `1 ClusterRoleBinding, 2 ConfigMap`."""
+    """Return how many objects there are of each kind: `1 ClusterRoleBinding, 2 ConfigMap`."""
     numbers = Counter(each.identity.kind for left in lefts for each in left.objects)
     return ", ".join(f"{numbers[kind]} {kind}" for kind in sorted(numbers, key=rank)) or "unknown"
 

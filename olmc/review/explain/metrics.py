@@ -91,7 +91,7 @@ def _kept_plans(cluster: Cluster) -> int:
 
 
 def _changes(name: NamespacedName, settled: SettledCluster) -> int:
-    """How often the installed CSV of a Subscription changed on the way (R-CAT-903)."""
+    """Return how often the installed CSV of a Subscription changed on the way (R-CAT-903)."""
     beginning, end = settled.beginning.subscriptions, settled.cluster.subscriptions
     states = (beginning, *(done.subscriptions for done in settled.history), end)
     seen = ["" if name not in beginning else beginning[name].installed]

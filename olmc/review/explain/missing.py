@@ -100,7 +100,8 @@ def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[Expl
 
 
 def _deleted_copies(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5, R-COPY-7)."""
+    """Report that OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5,
+    R-COPY-7)."""
     for manifest in scene.manifests:
         original = original_of(manifest.object)
         if original is None or not wanted.is_met_by(object_key(manifest.object)):
@@ -130,7 +131,7 @@ def _why_no_copy(original: NamespacedName, namespace: str, cluster: Cluster) -> 
 
 
 def _not_made(maker: Maker, wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Why a CSV does not bring what it would bring."""
+    """Yield why a CSV does not bring what it would bring."""
     csv, cluster = maker.csv, scene.settled.cluster
     name = NamespacedName(maker.namespace, csv.name)
     member = cluster.members.get(name)
@@ -147,7 +148,7 @@ def _not_made(maker: Maker, wanted: Wanted, scene: ExplainContext) -> Iterator[E
 
 
 def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
+    """Yield why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
     cluster = scene.settled.cluster
     elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
     # The right namespace helps most after a request for a CSV in a wrong one.
@@ -185,7 +186,7 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
 
 
 def _by_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
-    """That a ClusterExtension installs the bundles of a package, of which OLM v1 applies no CSV."""
+    """Report that a ClusterExtension installs the bundles of a package, of which OLM v1 applies no CSV."""
     has = f"{result.installed.name if result.installed is not None else 'nothing'} installed"
     name = result.extension.name
     yield ExplanationLine(
@@ -221,7 +222,7 @@ def _replaced(namespace: str, csv: str, cluster: Cluster) -> Iterator[Explanatio
 
 
 def _not_by(name: NamespacedName, csv: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """Why a Subscription for its package does not install a CSV: something prevents it, or it has another one."""
+    """Yield why a Subscription for its package does not install a CSV: something prevents it, or it has another one."""
     cluster = settled.cluster
     subscription = cluster.subscriptions[name]
     if csv and csv == subscription.installed:
@@ -257,7 +258,7 @@ def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Clust
 
 
 def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | None:
-    """Where a catalog has a CSV, or the package."""
+    """Return where a catalog has a CSV, or the package."""
     for source in cluster.catalogs.values():
         for entry in source.entries:
             if entry.package == package and csv in ("", entry.name):
@@ -266,7 +267,7 @@ def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | No
 
 
 def _provided_by(csv: str, package: str, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
+    """Yield where it could be had: the catalogs that serve the package, or a bundle that none of them lists."""
     catalogs = sorted(
         key.name
         for key, source in scene.settled.cluster.catalogs.items()
@@ -379,7 +380,7 @@ def brought_names(wanted: Wanted, scene: ExplainContext) -> list[str]:
 
 
 def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | None]:
-    """Where a CSV's install strategy has a Deployment, or an account and its RBAC; at most one place."""
+    """Return where a CSV's install strategy has a Deployment, or an account and its RBAC; at most one place."""
     kinds = {kind.kind for kind in wanted.kinds}
     if "Deployment" in kinds:
         for index, deployment in enumerate(csv.deployments):
@@ -489,7 +490,7 @@ def _behind_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
 
 
 def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """What is wrong with an object of OLM itself."""
+    """Yield the problems of an object of OLM itself."""
     cluster, name = settled.cluster, NamespacedName(key.namespace, key.name)
     if key.group != OLM_GROUP:
         return
@@ -586,7 +587,7 @@ def csv_identity(name: NamespacedName) -> ObjectKey:
 
 
 def _refused_of_why(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Why the API server refuses a ClusterExtension."""
+    """Yield why the API server refuses a ClusterExtension."""
     if any(kind.kind == "ClusterExtension" for kind in wanted.kinds) and scene.extensions:
         from olmc.review.explain.extensions import refused_extension  # most workspaces have none
 
@@ -594,7 +595,7 @@ def _refused_of_why(wanted: Wanted, scene: ExplainContext) -> Iterator[Explanati
 
 
 def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
-    """Why an object is not there; where nothing would make it, the answers about those whose names begin so."""
+    """Return why an object is not there; where nothing would make it, the answers about those whose names begin so."""
     lines = (*_left_out(wanted, scene), *_refused_of_why(wanted, scene), *why_absent(wanted, scene))
     if lines:
         kind = wanted.kinds[0]
@@ -614,7 +615,7 @@ def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer
 
 
 def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """Where an object stands that is not compiled, and why it is not."""
+    """Yield where an object stands that is not compiled, and why it is not."""
     for left in scene.left_out:
         if any(wanted.is_met_by(each.identity) for each in left.objects):
             yield ExplanationLine(0, f"it is left out, {left.reason.text}; other tools would apply it", left.location)

@@ -145,7 +145,7 @@ def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[Explanatio
 
 
 def _of_group(namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
-    """That a group of a namespace can't be processed."""
+    """Report that a group of a namespace can't be processed."""
     for group in cluster.groups_in(namespace):
         if group.problem:
             place = at(group.source, "spec")
@@ -214,7 +214,7 @@ def of_plan(plan: InstallPlan, cluster: Cluster) -> Iterator[ExplanationLine]:
 
 
 def of_stop(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """Where the installation of a CSV without an InstallPlan ended early, and what to do about it."""
+    """Yield where the installation of a CSV without an InstallPlan ended early, and what to do about it."""
     stop = settled.stopped.get(name.name)
     if stop is not None:
         yield ExplanationLine(0, stop.message, stop.place)
@@ -257,8 +257,8 @@ def asked_for(
     operators: Sequence[OperatorResult] = (),
     installs: Sequence[InstallDecision] = (),
 ) -> Iterator[ExplanationLine]:
-    """Why a CSV is installed: what it replaced, the InstallPlan or Install, and the Subscription, the Operator or the
-    requirement that asked."""
+    """Yield why a CSV is installed: what it replaced, the InstallPlan or Install, and the Subscription, the Operator or
+    the requirement that asked."""
     cluster, namespace = settled.cluster, csv.namespace
     for old in cluster.retired:
         if (old.namespace, old.name) == (namespace, csv.replaces):
@@ -371,7 +371,8 @@ def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Itera
 
 
 def location_of(found: Rendered, cluster: Cluster) -> Location | None:
-    """Where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for nowhere."""
+    """Return where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for
+    nowhere."""
     return located(place_finder(cluster)(found))
 
 

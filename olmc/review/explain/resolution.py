@@ -97,7 +97,7 @@ def _entry_name(cluster: Cluster, subscription: Subscription, version: str) -> s
 
 
 def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Candidate], goal: str) -> str:
-    """Why upgrades don't lead from what is installed to `goal`, "" if they do or nothing is installed."""
+    """Return why upgrades don't lead from what is installed to `goal`, "" if they do or nothing is installed."""
     if not subscription.installed:
         return ""
     csv = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
@@ -435,7 +435,7 @@ def _asked(subscription: Subscription, settled: SettledCluster, workspace: Works
 
 
 def _lacking(subscription: Subscription, cluster: Cluster) -> str:
-    """Why a Subscription leads to no version, as the catalogs of the workspace show it."""
+    """Return why a Subscription leads to no version, as the catalogs of the workspace show it."""
     package, catalog = subscription.package, subscription.catalog.name
     source = cluster.catalogs.get(subscription.catalog)
     if source is None or source.catalog is None:

@@ -303,7 +303,7 @@ def _upgrade(subscription: Subscription, held: HeldUpgrade | None, settled: Sett
 
 
 def _reason(subscription: Subscription, settled: SettledCluster) -> str:
-    """Why nothing is installed, as the Subscription's conditions name it."""
+    """Return why nothing is installed, as the Subscription's conditions name it."""
     cluster = settled.cluster
     of_group = _group_reason(subscription, settled)
     if of_group:
@@ -319,7 +319,7 @@ def _reason(subscription: Subscription, settled: SettledCluster) -> str:
 
 
 def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
-    """What is wrong with the OperatorGroups of its namespace, "" for nothing."""
+    """Return the problem of the OperatorGroups of its namespace, "" for nothing."""
     done = settled.rounds.get(subscription.name.namespace)
     groups = settled.cluster.groups_in(subscription.name.namespace)
     needs_none = done is not None and subscription.name in done.descoped

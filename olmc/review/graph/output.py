@@ -104,7 +104,8 @@ def draw_package(
 def describe_route(
     catalog: NamedCatalog, package: str, channel: str, start: str, goal: str | None, *, as_data: bool = False
 ) -> GraphOutput:
-    """How an upgrade goes in a channel ("" for the default one); the answer holds if it comes to `goal`, if given.
+    """Return how an upgrade goes in a channel ("" for the default one); the answer holds if it comes to `goal`, if
+    given.
 
     Raises QueryError for a channel or a version that there is not.
     """

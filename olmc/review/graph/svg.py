@@ -377,7 +377,7 @@ def layout(graph: UpgradeGraph, drawn: Sequence[ChannelRow], top: float) -> Pict
 
 
 def _place(cell: Cell, page: RailPage) -> RailColumn:
-    """Where a box goes: in the middle of its column."""
+    """Return where a box goes: in the middle of its column."""
     # A version has one column in all channels, but not the same marks in each, so that its boxes differ in width.
     column, width = page.columns[cell.vertex.name], _width(cell)
     return RailColumn(column.band, column.x + (column.width - width) / 2, width)
@@ -477,7 +477,7 @@ def _filled(widths: Mapping[str, float], space: float) -> _Bands:
 
 
 def _misshapen(bands: _Bands, widths: Mapping[str, float], drawn: Sequence[ChannelRow]) -> float:
-    """How far a page with these bands is from the shape that it should have."""
+    """Return how far a page with these bands is from the shape that it should have."""
     numbers = {name: number for number, band in enumerate(bands) for name in band}
     rows = sum(len({numbers[cell.vertex.name] for cell in channel.cells}) for channel in drawn)
     width = max(sum(widths[name] + _GAP for name in band) for band in bands)

@@ -355,7 +355,7 @@ def walk(graph: UpgradeGraph, channel: ChannelView, start: Vertex, goal: str = "
 
 
 def _next(channel: ChannelView, current: Vertex) -> ChannelEntry | None:
-    """Where OLM goes from a version; for what the channel has, the graph knows."""
+    """Return where OLM goes from a version; for what the channel has, the graph knows."""
     if current.name in channel.entries:
         target = channel.first.get(current.name)
         return channel.entries[target] if target is not None else None
@@ -424,7 +424,7 @@ def _with_version(vertex: Vertex) -> Vertex:
 
 
 def obstacle(channel: ChannelView, goal: Vertex) -> str:
-    """Why no upgrade in a channel can end at `goal`, "" when one can (R-CAT-402, R-CAT-431)."""
+    """Return why no upgrade in a channel can end at `goal`, "" when one can (R-CAT-402, R-CAT-431)."""
     if channel.problem:
         return f"OLM can't order the channel: {channel.problem}"
     if goal.missing:
@@ -493,7 +493,7 @@ def _hop_text(hop: PathHop, versions: Mapping[str, Vertex], start: Vertex) -> st
 
 
 def _end(channel: ChannelView, walk: Walk, versions: Mapping[str, Vertex]) -> Iterator[str]:
-    """Where a walk ends, and if that is not at the head what was meant to lead on."""
+    """Yield where a walk ends, and if that is not at the head what was meant to lead on."""
     last = walk.stops[-1]
     end = label(versions.get(last, walk.start))
     if walk.circles:

@@ -178,7 +178,7 @@ def _names(names: list[str]) -> str:
 
 
 def _of_conditions(move: ExtensionMove) -> Iterator[MoveReason]:
-    """That an operator which asks for its OperatorCondition gets none (R-V1-LIM-4)."""
+    """Report that an operator which asks for its OperatorCondition gets none (R-V1-LIM-4)."""
     csv = move.installed.csv
     rules = [rule for entry in (*csv.permissions, *csv.cluster_permissions) for rule in mappings(entry.rules)]
     asked = any(_CONDITIONS in str(rule.get("resources")) for rule in rules)
@@ -219,7 +219,7 @@ _USERS = ("admin", "edit", "view", "cluster-admin")
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two values differ, each place with what is there before and after; lists of named things by name."""
+    """Yield where two values differ, each place with what is there before and after; lists of named things by name."""
     named = [_by_name(value) for value in (old, new)]
     if all(named):
         old, new = named
@@ -426,7 +426,7 @@ def _conversion_warning(move: ExtensionMove) -> Iterator[str]:
 
 
 def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGates) -> Iterator[str]:
-    """How what exists comes to belong to the ClusterExtension (R-V1-HELM-4, R-V1-COS-7)."""
+    """Yield how what exists comes to belong to the ClusterExtension (R-V1-HELM-4, R-V1-COS-7)."""
     if gates.boxcutter_runtime:
         yield "# 4. Its first ClusterObjectSet takes over objects without a controller; the controller's own would not."
         wanted = f'.items[] | select(.kind == "{SET_KIND}" and .metadata.name == "{move.name}-1")'

@@ -102,7 +102,7 @@ class ExtensionMove(NamedTuple):
         return NamespacedName(self.namespace, self.csv)
 
     def place(self, *keys: str) -> Location | None:
-        """Where something stands in the CSV."""
+        """Return where something stands in the CSV."""
         return at(self.installed.csv.source, *keys)
 
     @property
@@ -257,7 +257,7 @@ def _is_account(subject: Mapping[str, Any], namespace: str, name: str) -> bool:
 
 
 def _modes(member: CsvState, gates: FeatureGates) -> Iterator[MoveReason]:
-    """Why OLM v1 can't watch what an operator watches (R-V1-CFG-1, R-V1-OPT-1)."""
+    """Yield why OLM v1 can't watch what an operator watches (R-V1-CFG-1, R-V1-OPT-1)."""
     assert member.group is not None
     targets, place = member.group.targets, at(member.group.source, "spec")
     modes = {mode.type for mode in member.csv.install_modes if mode.supported}

@@ -176,7 +176,7 @@ def held_entries(before: Repository, now: Repository) -> tuple[HeldEntry, ...]:
 
 
 def _held(now: Applier, before: Applier, usual: str) -> str:
-    """Why a tool does not apply a change of the repository, "" if it may."""
+    """Return why a tool does not apply a change of the repository, "" if it may."""
     given, was = dict(now.settings), dict(before.settings)
     revision = str(json.loads(given.get("targetRevision", '""')))
     if _PINNED.fullmatch(revision) and given["targetRevision"] == was.get("targetRevision"):

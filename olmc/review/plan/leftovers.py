@@ -444,7 +444,8 @@ def _deletion(operator: OperatorOutcome) -> str:
 
 
 def _stuck(operator: OperatorOutcome, cluster: Cluster) -> Iterator[Task]:
-    """How to get going again what a failed plan has left: OLM never goes on from it (observed-45, observed-48)."""
+    """Yield how to get going again what a failed plan has left: OLM never goes on from it (observed-45,
+    observed-48)."""
     subscription = cluster.subscriptions.get(NamespacedName(operator.namespace, operator.subscription))
     plan = plan_of(subscription, cluster) if subscription is not None else None
     if plan is None or plan.phase != "Failed":

@@ -166,7 +166,7 @@ def _sides(plan: Plan) -> str:
 
 
 def in_short(plan: Plan) -> str:
-    """How much happens: `1 pruned, 1 InstallPlan; result: 2 changes`."""
+    """Return how much happens: `1 pruned, 1 InstallPlan; result: 2 changes`."""
     if plan.is_empty:
         return "nothing happens"
     done = {_WORDS[change.action]: 0 for change in plan.applied}
@@ -513,8 +513,8 @@ _FIELD = regex(r"[A-Za-z0-9]+")
 
 
 def verification_text(found: Verification, *, with_names: bool = True) -> str:
-    """How many objects are as predicted, what differs, and what was not compared; `with_names` false: kinds, fields
-    and rules, without any name or value of the cluster."""
+    """Return how many objects are as predicted, what differs, and what was not compared; `with_names` false: kinds,
+    fields and rules, without any name or value of the cluster."""
     differing = found.compared - found.equal
     are = "is" if found.equal == 1 else "are"
     lines = [

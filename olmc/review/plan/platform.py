@@ -119,7 +119,7 @@ def platform_of(options: Options, release: Release | None = None) -> ClusterPlat
 
 
 def loss(api: GVK, move: PlatformMove) -> str:
-    """Why an API that is served before the move is not any more after it, "" where nothing changes for it."""
+    """Return why an API that is served before the move is not any more after it, "" where nothing changes for it."""
     removal = removal_of(api, move.new.kube_version)
     if removal is not None and removal_of(api, move.old.kube_version) is None:
         instead = f", {removal.replacement} takes its place" if removal.replacement else ""
@@ -187,7 +187,7 @@ def _deaf_webhooks(facts: OperatorFacts, move: PlatformMove) -> Iterator[MoveFin
 
 
 def upgradeable_refusal(csv: Csv, cluster: Cluster) -> str:
-    """Why a CSV forbids its own upgrade in its OperatorCondition, "" where it does not (R-CSV-15a)."""
+    """Return why a CSV forbids its own upgrade in its OperatorCondition, "" where it does not (R-CSV-15a)."""
     condition = cluster.objects.get(ObjectKey(OLM_GROUP, "OperatorCondition", csv.namespace, csv.name))
     spec = spec_of(condition.object) if condition is not None else {}
     for listed in (spec.get("overrides"), spec.get("conditions")):

@@ -107,7 +107,7 @@ class ClusterMoveStep(NamedTuple):
 
 
 def stranding(operator: SubscribedOperator, catalogs: CatalogsMove) -> MoveFinding | None:
-    """That the catalog after the move has no way on for an operator (observed-38, observed-39, observed-70)."""
+    """Report that the catalog after the move has no way on for an operator (observed-38, observed-39, observed-70)."""
     subscription = operator.subscription
     key, package = subscription.catalog, subscription.package
     if key not in catalogs.known:

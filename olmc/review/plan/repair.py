@@ -90,7 +90,7 @@ _OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
 def repair_of_missing(
     key: ObjectKey, obj: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject], serving: frozenset[str]
 ) -> Repair:
-    """Who makes an expected object that is not there; `serving` are `serving_names`."""
+    """Return who makes an expected object that is not there; `serving` are `serving_names`."""
     if key in applied:
         return TOOL
     if key.kind == "Deployment" and csvs_by_reference(obj):
@@ -102,7 +102,7 @@ def repair_of_different(
     key: ObjectKey, expected: KubernetesObject, held: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject],
     differing: Iterable[Delta], serving: frozenset[str],
 ) -> Repair:  # fmt: skip
-    """Who sets the fields of an object right that differ."""
+    """Return who sets the fields of an object right that differ."""
     differing = tuple(differing)
     paths = [delta.path for delta in differing]
     if all(path[:1] == ("status",) for path in paths):
@@ -255,7 +255,7 @@ def predicted(objects: Iterable[KubernetesObject]) -> dict[ObjectKey, Kubernetes
 
 
 def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
-    """Why objects can't be predicted, once for each of which that is so."""
+    """Yield why objects can't be predicted, once for each of which that is so."""
     for obj in objects:
         key = object_key(obj)
         if key.kind in _UNPREDICTED:
@@ -472,7 +472,7 @@ class StateComparison(NamedTuple):
     not_compared: Mapping[str, int]
 
     def count(self, kind: DriftKind) -> int:
-        """How many objects differ in this way, those that follow from others included."""
+        """Return how many objects differ in this way, those that follow from others included."""
         return sum(1 + len(item.along) for item in self.drift if item.kind == kind)
 
 
@@ -676,7 +676,7 @@ def _is_left_over(item: DriftedObject) -> bool:
 
 
 def _reason(obj: KubernetesObject, restless: set[tuple[str, str]]) -> str:
-    """Why an object is not compared, "" for one that is."""
+    """Return why an object is not compared, "" for one that is."""
     key = object_key(obj)
     if key.group == OLM_GROUP and key.kind in _RESOLVED:
         return "it depends on the content of catalogs, which no dump has"

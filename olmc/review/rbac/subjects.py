@@ -326,7 +326,8 @@ def grant_order(grant: Grant) -> tuple[Any, ...]:
 
 
 def namespace_of(binding: ObjectKey) -> str:
-    """Where a binding counts: "" for one of the whole cluster; one that should name a namespace counts in `default`."""
+    """Return where a binding counts: "" for one of the whole cluster; one that should name a namespace counts in
+    `default`."""
     return "" if binding.kind == "ClusterRoleBinding" else binding.namespace or DEFAULT_NAMESPACE
 
 
@@ -431,7 +432,7 @@ def _in_namespaces(rule: PolicyRule, outside: frozenset[tuple[str, str]]) -> Pol
 
 
 def _provenance(role: Rendered) -> Provenance | None:
-    """Where a role comes from, None for what every cluster has."""
+    """Return where a role comes from, None for what every cluster has."""
     return None if role.provenance.origin is Origin.KUBERNETES else role.provenance
 
 

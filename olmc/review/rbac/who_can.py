@@ -92,7 +92,7 @@ def _full(resource: str, groups: Sequence[str]) -> str:
 
 
 def where(namespaces: Sequence[str | None]) -> str:
-    """Where a permission holds, in words."""
+    """Return where a permission holds, in words."""
     if None in namespaces:
         return "wherever it is bound"
     return "in the whole cluster" if "" in namespaces else f"in {join_limited([*filter(None, namespaces)], _MOST)}"
@@ -263,7 +263,8 @@ def rule_data(rule: PolicyRule) -> dict[str, list[str]]:
 
 
 def grant_data(grant: Grant, find: Finder) -> dict[str, Any]:
-    """How a grant comes about: to whom, where, by which role and binding, and the place of the rule in the input."""
+    """Return how a grant comes about: to whom, where, by which role and binding, and the place of the rule in the
+    input."""
     return {
         "subject": grant.subject._asdict(),
         "namespace": grant.namespace,

@@ -220,7 +220,7 @@ class OperatorPage(NamedTuple):
 
     @property
     def level(self) -> str:
-        """How dangerous the most dangerous permission of its accounts is, "none" for harmless ones."""
+        """Return how dangerous the most dangerous permission of its accounts is, "none" for harmless ones."""
         ranks = ("none", "low", "medium", "high", "critical")
         return max((account.level for account in self.accounts), key=ranks.index, default="none")
 
@@ -454,7 +454,7 @@ class Overview(NamedTuple):
         return tuple(sorted(self.operators, key=lambda page: STATES.index(page.state)))
 
     def count(self, state: str) -> int:
-        """How many operators are in a state."""
+        """Return how many operators are in a state."""
         return sum(page.state == state for page in self.operators)
 
 

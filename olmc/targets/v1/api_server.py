@@ -92,7 +92,7 @@ class ApiServer(NamedTuple):
         return f": RBAC: {aggregated(lacking)}" if lacking else ""
 
     def creation_error(self, obj: KubernetesObject) -> str:
-        """Why an object can't be created, in the order in which the API server looks, "" where it can."""
+        """Return why an object can't be created, in the order in which the API server looks, "" where it can."""
         return (
             self.forbidden("create", obj)
             or self._no_namespace(obj)
@@ -102,7 +102,7 @@ class ApiServer(NamedTuple):
         )
 
     def update_error(self, obj: KubernetesObject) -> str:
-        """Why an object that is there can't be patched to this one, "" where it can."""
+        """Return why an object that is there can't be patched to this one, "" where it can."""
         return self.forbidden("patch", obj) or self._escalation(obj) or validation_error(obj)
 
     def namespace_exists(self, namespace: str) -> bool:
@@ -197,7 +197,7 @@ def is_whole_answer(error: str) -> bool:
 
 
 def server_errors(obj: KubernetesObject) -> Iterator[str]:
-    """Why the API server refuses an object that is rendered, in its words; nothing for one that it takes."""
+    """Yield why the API server refuses an object that is rendered, in its words; nothing for one that it takes."""
     kind, api_version = obj["kind"], obj.get("apiVersion")
     if not text(api_version):  # which unstructured objects have no other than a text of
         yield "Object 'apiVersion' is missing"

@@ -372,7 +372,7 @@ def _converted(crd: KubernetesObject, webhook: Mapping[str, Any], at: Installati
 
 
 def _webhook_address(webhook: Mapping[str, Any], at: Installation) -> dict[str, Any]:
-    """Where the API server calls a webhook; a port that is not given is written as 0 (R-V1-GEN-10)."""
+    """Return where the API server calls a webhook; a port that is not given is written as 0 (R-V1-GEN-10)."""
     path = {} if webhook.get("webhookPath") is None else {"path": webhook["webhookPath"]}
     name = service_name(text(webhook.get("deploymentName")))
     return {"service": {"namespace": at.namespace, "name": name, **path, "port": webhook.get("containerPort") or 0}}
@@ -541,7 +541,7 @@ def open_gates(names: Iterable[str]) -> FeatureGates:
 
 
 def certificate_provider(gates: FeatureGates) -> Certificates:
-    """Who issues the certificates of webhooks; both gates open mean cert-manager (R-V1-FG-2)."""
+    """Return who issues the certificates of webhooks; both gates open mean cert-manager (R-V1-FG-2)."""
     if gates.webhook_provider_cert_manager:
         return "cert-manager"
     return "service-ca" if gates.webhook_provider_openshift_service_ca else "none"

@@ -110,7 +110,7 @@ def api_errors(
 
 
 def refusal(obj: Mapping[str, Any], errors: Sequence[FieldError]) -> str:
-    """How the API's client prints errors of an object: one behind the sentence, several as a list."""
+    """Return how the API's client prints errors of an object: one behind the sentence, several as a list."""
     head = f'The {obj["kind"]} "{name_of(obj)}" is invalid: '
     return head + (str(errors[0]) if len(errors) == 1 else "".join(f"\n* {error}" for error in errors))
 

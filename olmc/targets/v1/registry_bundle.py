@@ -422,7 +422,7 @@ class _ConfigNode(NamedTuple):
 
 
 def _check(value: Any, schema: Schema, at: _ConfigPlace) -> _ConfigNode | None:
-    """What is wrong with a value as one tree, None for nothing (R-V1-CFG-4a)."""
+    """Return the problems of a value as one tree, None for nothing (R-V1-CFG-4a)."""
     text = _type_error(value, schema, at) or _format_error(value, schema, at)
     if text:
         return _ConfigNode("leaf", text, at.path)
@@ -510,7 +510,7 @@ def _type_name(value: Any) -> str:
 
 
 def _format_error(value: Any, schema: Schema, at: _ConfigPlace) -> str:
-    """What is wrong with the namespace to watch, by the install mode that the schema's format is named after."""
+    """Return the problem of the namespace to watch, by the install mode that the schema's format is named after."""
     kind = schema.get("format")
     if kind not in (_OWN_FORMAT, _SINGLE_FORMAT) or not isinstance(value, str):
         return ""

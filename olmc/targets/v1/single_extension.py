@@ -278,13 +278,13 @@ def _with_provenance(objects: Iterable[KubernetesObject], bundle: RegistryBundle
 
 
 def _source_of(obj: KubernetesObject, bundle: RegistryBundle) -> Source:
-    """Where an object stands in the bundle, or the CSV that it is made of."""
+    """Return where an object stands in the bundle, or the CSV that it is made of."""
     same = ((obj["kind"], name_of(obj)) == (other["kind"], name_of(other)) for other in (*bundle.crds, *bundle.others))
     return next((source for source, is_it in zip(bundle.sources, same, strict=True) if is_it), bundle.csv_source)
 
 
 def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
-    """Where that is; finding it takes another reading, which only what is reported pays for."""
+    """Return where that is; finding it takes another reading, which only what is reported pays for."""
     return locate(_source_of(obj, bundle), ())
 
 

@@ -564,7 +564,7 @@ _COUNTED = {
 
 
 def aside(remarks: Iterable[Diagnostic]) -> str:
-    """How much is left aside, by the kind of reason: `2 files of …, 1 Helm chart that …`; "" for nothing."""
+    """Return how much is left aside, by the kind of reason: `2 files of …, 1 Helm chart that …`; "" for nothing."""
     numbers = Counter(tag for diagnostic in remarks for tag in diagnostic.tags)
     counts = ((numbers[tag], names) for tag, names in _COUNTED.items())
     return ", ".join(f"{number} {names[number != 1]}" for number, names in counts if number)

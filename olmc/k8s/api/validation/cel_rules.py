@@ -141,7 +141,7 @@ class _Compilation(NamedTuple):
 def expression_errors(
     schema: Mapping[str, Any], place: Place, account: CelAccount, *, is_resource: bool
 ) -> Iterator[FieldError]:
-    """What is wrong with the expressions of a structural schema in a place.
+    """Yield the errors of the expressions of a structural schema in a place.
 
     `is_resource`: whether it is that of a whole resource, which has an apiVersion, a kind and metadata in any case.
     What compiling them costs goes to the account; what is beyond it is refused, in words that no server has.

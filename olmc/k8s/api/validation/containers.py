@@ -54,7 +54,7 @@ def all_containers(pod: Struct) -> list[Struct]:
 
 
 def containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldError]:
-    """What is wrong with the containers of a pod, of which there must be one."""
+    """Yield the errors of the containers of a pod, of which there must be one."""
     containers = pod.structs("containers")
     if not containers:
         yield pod.at("containers").required()
@@ -72,7 +72,7 @@ def containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldError]:
 
 
 def init_containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldError]:
-    """What is wrong with the init containers of a pod, which share names with its other containers."""
+    """Yield the errors of the init containers of a pod, which share names with its other containers."""
     names = {container.text("name") for container in pod.structs("containers")}
     for container in pod.structs("initContainers"):
         name = container.text("name")
@@ -140,7 +140,7 @@ def _host_port_errors(containers: Sequence[Struct], path: Path) -> Iterator[Fiel
 
 
 def _hook_errors(container: Struct, grace: int) -> Iterator[FieldError]:
-    """What is wrong with a container's hooks; `grace` are the seconds that the pod has to end."""
+    """Yield the errors of a container's hooks; `grace` are the seconds that the pod has to end."""
     for name in ("postStart", "preStop"):
         hook = container.child("lifecycle").pointer(name)
         yield from _handler_errors(hook, _OF_HOOKS, grace) if hook is not None else ()
@@ -233,7 +233,7 @@ def _resize_errors(container: Struct) -> Iterator[FieldError]:
 
 
 def _mount_errors(container: Struct, volumes: Mapping[str, Struct]) -> Iterator[FieldError]:
-    """What is wrong with where a container mounts the volumes of its pod, of which `volumes` have no errors."""
+    """Yield the errors of where a container mounts the volumes of its pod, of which `volumes` have no errors."""
     devices = _paths_by_volume(container, "volumeDevices", "devicePath")
     taken: set[str] = set()
     for index, mount in enumerate(container.structs("volumeMounts")):
@@ -288,7 +288,7 @@ def _read_only_errors(mount: Struct) -> Iterator[FieldError]:
 
 
 def _device_errors(container: Struct, volumes: Mapping[str, Struct]) -> Iterator[FieldError]:
-    """What is wrong with a container's volumeDevices, which need claims."""
+    """Yield the errors of a container's volumeDevices, which need claims."""
     mounts = _paths_by_volume(container, "volumeMounts", "mountPath")
     names: set[str] = set()
     paths: set[str] = set()

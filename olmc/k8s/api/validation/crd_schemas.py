@@ -414,7 +414,7 @@ class CrdRules(NamedTuple):
 def part_errors(
     part: CrdPart, version: tuple[int, str] | None, has_status: bool, rules: CrdRules
 ) -> Iterator[FieldError]:
-    """What is wrong with a version, given by index and name, or with what all versions share."""
+    """Yield the errors of a version, given by index and name, or with what all versions share."""
     index, name = version or (0, "")
     path = Path("spec" if version is None else f"spec.versions[{index}]", ("spec", "versions", index))
     if part.schema is not None:

@@ -107,7 +107,7 @@ def _spec_errors(crd: InternalCrd, rules: CrdRules) -> Iterator[FieldError]:
 
 
 def group_errors(group: str) -> Iterator[FieldError]:
-    """What is wrong with `spec.group`."""
+    """Yield the errors of `spec.group`."""
     path = _SPEC.child("group")
     if not group:
         yield path.required()
@@ -118,7 +118,7 @@ def group_errors(group: str) -> Iterator[FieldError]:
 
 
 def scope_errors(scope: str) -> Iterator[FieldError]:
-    """What is wrong with `spec.scope`."""
+    """Yield the errors of `spec.scope`."""
     if not scope:
         yield _SPEC.child("scope").required()
     elif scope not in _SCOPES:
@@ -178,7 +178,7 @@ def _warning_problems(version: Version) -> Iterator[str]:
 
 
 def name_errors(given: Mapping[str, Any]) -> Iterator[FieldError]:
-    """What is wrong with `spec.names`, defaults included."""
+    """Yield the errors of `spec.names`, defaults included."""
     names = Struct(given, _SPEC.child("names"))
     fields = ("plural", "singular", "kind", "listKind")
     for field in fields:
@@ -194,7 +194,7 @@ def name_errors(given: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def _label_problem(name: str) -> list[str]:
-    """What is wrong with a name as a DNS label, in one sentence."""
+    """Return the problems of a name as a DNS label, in one sentence."""
     problems = is_dns1035_label(name)
     return [",".join(problems)] if problems else []
 
@@ -259,6 +259,6 @@ def _approval_state(crd: InternalCrd) -> str:
 
 
 def preserve_errors(preserves_unknown: bool) -> Iterator[FieldError]:
-    """What is wrong with `spec.preserveUnknownFields`."""
+    """Yield the errors of `spec.preserveUnknownFields`."""
     if preserves_unknown:
         yield _PRESERVE.invalid(True, _PRESERVES)

@@ -213,15 +213,15 @@ class Struct(NamedTuple):
         return (self.at(key).required(detail) for key in keys if not self.fields.get(key))
 
     def required_text(self, key: str, problems: Callable[[str], Iterable[str]], detail: str = "") -> list[FieldError]:
-        """What is wrong with a text that must not be empty."""
+        """Return the errors of a text that must not be empty."""
         return self.optional_text(key, problems) if self.text(key) else [self.at(key).required(detail)]
 
     def optional_text(self, key: str, problems: Callable[[str], Iterable[str]]) -> list[FieldError]:
-        """What is wrong with a text, if there is one."""
+        """Return the errors of a text, if there is one."""
         return self.pointed_text(key, problems) if self.fields.get(key) else []
 
     def pointed_text(self, key: str, problems: Callable[[str], Iterable[str]]) -> list[FieldError]:
-        """What is wrong with a text that may be missing, but not empty."""
+        """Return the errors of a text that may be missing, but not empty."""
         value = self.fields.get(key)
         return self.at(key).all_invalid(value, problems(value)) if isinstance(value, str) else []
 

@@ -276,7 +276,7 @@ def _finalizer_errors(metadata: Struct) -> Iterator[FieldError]:
 
 
 def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
-    """What is wrong with the keys and values of labels."""
+    """Yield the errors of the keys and values of labels."""
     for key in sorted(labels):
         # Messages name the labels as a whole, never the one that is wrong.
         place, value = path.keyed(key), text(labels[key])
@@ -285,7 +285,7 @@ def label_errors(labels: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
 
 
 def annotation_errors(annotations: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
-    """What is wrong with the keys of annotations, and with the size of all of them."""
+    """Yield the errors of the keys of annotations, and with the size of all of them."""
     for key in sorted(annotations):
         # Unlike labels, annotations may have capital letters in the domain of their key.
         yield from path.keyed(key).all_invalid(key, is_qualified_name(key.lower()))
@@ -294,14 +294,14 @@ def annotation_errors(annotations: Mapping[str, Any], path: Path) -> Iterator[Fi
 
 
 def selector_errors(selector: Struct) -> Iterator[FieldError]:
-    """What is wrong with a label selector; an empty one is right."""
+    """Yield the errors of a label selector; an empty one is right."""
     yield from label_errors(selector.map("matchLabels"), selector.at("matchLabels"))
     for expression in selector.structs("matchExpressions"):
         yield from expression_errors(expression)
 
 
 def expression_errors(expression: Struct, *, numbers: bool = False, free_values: bool = False) -> Iterator[FieldError]:
-    """What is wrong with one requirement of a selector.
+    """Yield the errors of one requirement of a selector.
 
     `numbers`: it may compare, as one of nodes may; `free_values`: its values need not be those of labels.
     """
@@ -355,7 +355,7 @@ _LONGEST_AFFINITY = 86400
 
 
 def config_map_errors(obj: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses to create a ConfigMap."""
+    """Return why the API server refuses to create a ConfigMap."""
     config_map = Struct(obj, Path())
     data, binary = config_map.map("data"), config_map.map("binaryData")
     errors = metadata_errors(obj, is_dns1123_subdomain, namespaced=True)
@@ -372,12 +372,13 @@ def config_map_errors(obj: Mapping[str, Any]) -> list[FieldError]:
 
 
 def config_map_change(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses a ConfigMap in the place of another: one that is immutable stays (R-CAT-702)."""
+    """Return why the API server refuses a ConfigMap in the place of another: one that is immutable stays
+    (R-CAT-702)."""
     return _frozen(Struct(new, Path()), Struct(old, Path()), "data", "binaryData")
 
 
 def secret_errors(obj: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses to create a Secret."""
+    """Return why the API server refuses to create a Secret."""
     secret = _with_plain_data(obj)
     data, path = secret.map("data"), secret.at("data")
     errors = metadata_errors(obj, is_dns1123_subdomain, namespaced=True)
@@ -414,7 +415,7 @@ def _json_problem(encoded: str) -> str:
 
 
 def secret_change(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses a Secret in the place of another: its type stays, and all of an immutable one
+    """Return why the API server refuses a Secret in the place of another: its type stays, and all of an immutable one
     (R-CAT-702). A new one without type keeps the old one's."""
     after, before = _with_plain_data(new), _with_plain_data(old)
     old_type = before.text("type") or "Opaque"
@@ -452,7 +453,7 @@ def _decoded_size(value: Any) -> int:
 
 
 def service_errors(obj: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses to create a Service."""
+    """Return why the API server refuses to create a Service."""
     service = Struct(obj, Path()).child("spec")
     kind, addresses = service.text("type") or "ClusterIP", _cluster_ips(service)
     needs_ports = kind != "ExternalName" and addresses != [_HEADLESS]
@@ -472,7 +473,7 @@ def service_errors(obj: Mapping[str, Any]) -> list[FieldError]:
 
 
 def cluster_ip_change(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses a Service in the place of another: the address that it has stays.
+    """Return why the API server refuses a Service in the place of another: the address that it has stays.
 
     Where the old one doesn't name its address, the cluster has given it one, which no other can be.
     """

@@ -31,13 +31,13 @@ class _Rules(NamedTuple):
 
 
 def creation_errors(obj: Obj) -> list[FieldError]:
-    """Why the API server refuses to create an object, which is as Go's types keep it; [] if it takes it, or if nothing
-    is known of its kind but how metadata must look."""
+    """Return why the API server refuses to create an object, which is as Go's types keep it; [] if it takes it, or if
+    nothing is known of its kind but how metadata must look."""
     return _rules_for(obj).creation(obj)
 
 
 def update_errors(new: Obj, old: Obj) -> list[FieldError]:
-    """Why it refuses to put an object in the place of another one of its kind and name."""
+    """Return why it refuses to put an object in the place of another one of its kind and name."""
     rules = _rules_for(new)
     return [*rules.creation(new), *rules.update(new, old)]
 

@@ -40,13 +40,13 @@ _HIGHEST = 1_000_000_000
 
 
 def role_errors(role: Obj) -> list[FieldError]:
-    """Why the API server refuses a Role."""
+    """Return why the API server refuses a Role."""
     # RBAC takes names that no other kind does, such as `system:node`, as long as they fit into a URL.
     return [*metadata_errors(role, path_segment_problems, namespaced=True), *_rules_errors(role, namespaced=True)]
 
 
 def cluster_role_errors(role: Obj) -> list[FieldError]:
-    """Why the API server refuses a ClusterRole."""
+    """Return why the API server refuses a ClusterRole."""
     errors = [*metadata_errors(role, path_segment_problems), *_rules_errors(role, namespaced=False)]
     aggregation = Struct(role, Path()).pointer("aggregationRule")
     if aggregation is not None:
@@ -75,7 +75,7 @@ def _rules_errors(role: Obj, *, namespaced: bool) -> Iterator[FieldError]:
 
 
 def role_binding_errors(binding: Obj) -> list[FieldError]:
-    """Why the API server refuses a RoleBinding."""
+    """Return why the API server refuses a RoleBinding."""
     return [
         *metadata_errors(binding, path_segment_problems, namespaced=True),
         *_role_ref_errors(binding, _ROLE_KINDS),
@@ -84,7 +84,7 @@ def role_binding_errors(binding: Obj) -> list[FieldError]:
 
 
 def cluster_role_binding_errors(binding: Obj) -> list[FieldError]:
-    """Why the API server refuses a ClusterRoleBinding."""
+    """Return why the API server refuses a ClusterRoleBinding."""
     return [
         *metadata_errors(binding, path_segment_problems),
         *_role_ref_errors(binding, ("ClusterRole",)),
@@ -93,7 +93,8 @@ def cluster_role_binding_errors(binding: Obj) -> list[FieldError]:
 
 
 def role_ref_change(new: Obj, old: Obj) -> list[FieldError]:
-    """Why the API server refuses a binding in the place of another: the role that it refers to stays (R-CAT-702)."""
+    """Return why the API server refuses a binding in the place of another: the role that it refers to stays
+    (R-CAT-702)."""
     reference = _role_ref(new)
     path = Path("roleRef", ("roleRef",))
     return [] if reference == _role_ref(old) else [path.invalid(JsonText.of(reference), "cannot change roleRef")]
@@ -133,7 +134,7 @@ def _subject_errors(binding: Obj, *, namespaced: bool) -> Iterator[FieldError]:
 
 
 def network_policy_errors(obj: Obj) -> list[FieldError]:
-    """Why the API server refuses to create a NetworkPolicy."""
+    """Return why the API server refuses to create a NetworkPolicy."""
     policy = Struct(obj, Path()).child("spec")
     errors = metadata_errors(obj, is_dns1123_subdomain, namespaced=True)
     errors += selector_errors(policy.child("podSelector"))
@@ -208,7 +209,7 @@ def _network(cidr: str) -> IPv4Network | IPv6Network | None:
 
 
 def disruption_budget_errors(obj: Obj) -> list[FieldError]:
-    """Why the API server refuses to create a PodDisruptionBudget."""
+    """Return why the API server refuses to create a PodDisruptionBudget."""
     budget = Struct(obj, Path()).child("spec")
     errors = metadata_errors(obj, is_dns1123_subdomain, namespaced=True)
     least, most, policy = (budget.get(key) for key in ("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy"))
@@ -227,7 +228,7 @@ def disruption_budget_errors(obj: Obj) -> list[FieldError]:
 
 
 def _share_errors(budget: Struct, field: str) -> Iterator[FieldError]:
-    """What is wrong with a count or percentage of pods."""
+    """Yield the errors of a count or percentage of pods."""
     value, path = budget.get(field), budget.at(field)
     if not isinstance(value, str):
         yield from budget.negative(field)
@@ -240,7 +241,7 @@ def _share_errors(budget: Struct, field: str) -> Iterator[FieldError]:
 
 
 def priority_class_errors(obj: Obj) -> list[FieldError]:
-    """Why the API server refuses to create a PriorityClass."""
+    """Return why the API server refuses to create a PriorityClass."""
     priority = Struct(obj, Path())
     errors = metadata_errors(obj, is_dns1123_subdomain)
     name, value = priority.child("metadata").text("name"), priority.number("value")
@@ -269,7 +270,8 @@ def _system_problem(name: str, value: int, is_default: bool) -> str:
 
 
 def priority_change(new: Obj, old: Obj) -> list[FieldError]:
-    """Why the API server refuses a PriorityClass in the place of another: value and preemption stay (R-CAT-702)."""
+    """Return why the API server refuses a PriorityClass in the place of another: value and preemption stay
+    (R-CAT-702)."""
     after, before = Struct(new, Path()), Struct(old, Path())
     errors = []
     if after.number("value") != before.number("value"):

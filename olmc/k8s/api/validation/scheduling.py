@@ -34,7 +34,7 @@ _BOTH_RULE = "exists in both matchLabelKeys and labelSelector"
 
 
 def container_resource_errors(resources: Struct, claims: Collection[str]) -> Iterator[FieldError]:
-    """What is wrong with a container's resources; `claims` are the names of the pod's resource claims."""
+    """Yield the errors of a container's resources; `claims` are the names of the pod's resource claims."""
     yield from _requirement_errors(resources, of_pod=False)
     yield from _claim_errors(resources, claims)
 
@@ -45,7 +45,7 @@ def overhead_errors(pod: Struct) -> Iterator[FieldError]:
 
 
 def pod_resource_errors(resources: Struct | None) -> Iterator[FieldError]:
-    """What is wrong with the resources of a pod as a whole, seen for themselves."""
+    """Yield the errors of the resources of a pod as a whole, seen for themselves."""
     if resources is not None:
         if resources.has("claims"):
             yield resources.at("claims").forbidden("claims cannot be set for Resources at pod-level")
@@ -171,7 +171,7 @@ def _claim_errors(resources: Struct, known: Collection[str]) -> Iterator[FieldEr
 
 
 def affinity_errors(affinity: Struct) -> Iterator[FieldError]:
-    """What is wrong with the affinity of a pod."""
+    """Yield the errors of the affinity of a pod."""
     nodes = affinity.child("nodeAffinity")
     selector = nodes.pointer(_REQUIRED)
     if selector is not None:
@@ -254,7 +254,7 @@ def _label_key_errors(term: Struct) -> Iterator[FieldError]:
 
 
 def toleration_errors(tolerations: Sequence[Struct]) -> Iterator[FieldError]:
-    """What is wrong with the taints that a pod bears."""
+    """Yield the errors of the taints that a pod bears."""
     for toleration in tolerations:
         key, operator, effect = (toleration.text(field) for field in ("key", "operator", "effect"))
         if not key and operator != "Exists":
@@ -280,7 +280,7 @@ def _operator_errors(operator: str, value: str, path: Path) -> Iterator[FieldErr
 
 
 def spread_errors(constraints: Sequence[Struct]) -> Iterator[FieldError]:
-    """What is wrong with how pods are spread over the cluster."""
+    """Yield the errors of how pods are spread over the cluster."""
     kinds = [(item.text("topologyKey"), item.text("whenUnsatisfiable")) for item in constraints]
     for index, constraint in enumerate(constraints):
         (key, action), skew = kinds[index], constraint.number("maxSkew")

@@ -62,18 +62,18 @@ _Check = Callable[[Mapping[str, Any], Any, _ValuePlace], _ValueResult]
 
 
 def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
-    """What is wrong with an object, "" if nothing: one text as it is, several in brackets."""
+    """Return the problem of an object, "" if nothing: one text as it is, several in brackets."""
     problems = _validate(schema, obj, _ValuePlace(Path("[]"))).problems
     return aggregated(problems) if problems else ""
 
 
 def value_errors(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> list[FieldError]:
-    """What is wrong with an object, one error each, by the places of its fields."""
+    """Return the errors of an object, one error each, by the places of its fields."""
     return list(_validate(schema, obj, _ValuePlace(Path())).problems)
 
 
 def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[FieldError]:
-    """What is wrong with a schema's own default, which stands at `path`.
+    """Return the errors of a schema's own default, which stands at `path`.
 
     Here, unlike in a custom resource, texts may have any format: the API server keeps those that it doesn't know.
     """
@@ -336,7 +336,7 @@ _STANDS_FOR_ALL = {"apiVersion": "validation/v1", "kind": "Validation"}
 
 
 def schema_default_errors(schema: Schema, place: Place, unusual: Set[int], *, pruned: bool = True) -> list[FieldError]:
-    """What is wrong with the defaults of a structural schema that stands at `place`.
+    """Return the errors of the defaults of a structural schema that stands at `place`.
 
     `unusual` is what `unusual_schemas` gives for it: no other has a default.
     `pruned`: whether fields that the schema does not know are an error.
@@ -396,7 +396,7 @@ def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
 
 
 def _meta_errors(schema: Schema, place: Place, resource: _Resource) -> Iterator[FieldError]:
-    """What is wrong with a default that is a part of a resource's apiVersion, kind or metadata."""
+    """Yield the errors of a default that is a part of a resource's apiVersion, kind or metadata."""
     value, here = schema["default"], at(place, "default")
     # Whether metadata is sound shows only in a resource, so one is built around the default.
     whole = value
@@ -464,7 +464,7 @@ def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
 
 
 def _resource_errors(value: Any, schema: Any, here: Path) -> Iterator[FieldError]:
-    """What is wrong with the apiVersions, kinds and metadata of embedded resources in a value.
+    """Yield the errors of the apiVersions, kinds and metadata of embedded resources in a value.
 
     A value of another type is one error, and the only one that the API server reports.
     """

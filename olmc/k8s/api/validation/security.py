@@ -68,7 +68,7 @@ _NOT_OF_WINDOWS_CONTAINERS = (
 
 
 def container_security_errors(container: Struct, *, host_users: bool) -> Iterator[FieldError]:
-    """What is wrong with a container's security context."""
+    """Yield the errors of a container's security context."""
     context = container.pointer("securityContext")
     if context is None:
         return
@@ -107,7 +107,7 @@ def _shown_context(context: Mapping[str, Any]) -> JsonText:
 
 
 def pod_security_errors(pod: Struct) -> Iterator[FieldError]:
-    """What is wrong with the security context of a pod, along with the host's namespaces that it joins."""
+    """Yield the errors of the security context of a pod, along with the host's namespaces that it joins."""
     context = pod.child("securityContext")
     for field in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from context.out_of_range(field, 0, MAX_ID)
@@ -193,7 +193,7 @@ def _apparmor_errors(confinement: Struct | None) -> Iterator[FieldError]:
 def profile_annotation_errors(
     annotations: Mapping[str, Any], containers: frozenset[str], path: Path
 ) -> Iterator[FieldError]:
-    """What is wrong with annotations that choose profiles; `containers` are the names of all of the pod's."""
+    """Yield the errors of annotations that choose profiles; `containers` are the names of all of the pod's."""
     seccomp = [key for key in sorted(annotations) if key.startswith(_SECCOMP_CONTAINER)]
     for key in [_SECCOMP_POD, *seccomp] if _SECCOMP_POD in annotations else seccomp:
         name, place = text(annotations[key]), path.child(key)
@@ -232,7 +232,7 @@ def annotated_profile_errors(
 
 
 def _annotated_errors(what: str, confinement: Struct | None, annotation: Any, path: Path) -> Iterator[FieldError]:
-    """What is wrong with a profile beside an annotation that may choose another one."""
+    """Yield the errors of a profile beside an annotation that may choose another one."""
     if confinement is None or not isinstance(annotation, str):
         return
     kind, known = confinement.text("type"), _ANNOTATED.get(confinement.text("type"))
@@ -249,7 +249,7 @@ def _annotated_errors(what: str, confinement: Struct | None, annotation: Any, pa
 
 
 def os_errors(pod: Struct, containers: Sequence[Struct]) -> Iterator[FieldError]:
-    """What is wrong with a pod that says on which system it runs."""
+    """Yield the errors of a pod that says on which system it runs."""
     system = pod.pointer("os")
     if system is None:
         return
@@ -282,7 +282,7 @@ def _windows_errors(pod: Struct, containers: Sequence[Struct]) -> Iterator[Field
 
 
 def host_process_errors(pod: Struct, containers: Sequence[Struct]) -> Iterator[FieldError]:
-    """What is wrong with containers that run as processes of a Windows host: all of a pod do, or none."""
+    """Yield the errors of containers that run as processes of a Windows host: all of a pod do, or none."""
     shared = _host_process(pod)
     running = 0
     for container in containers:
@@ -306,7 +306,7 @@ def _host_process(owner: Struct) -> bool | None:
 
 
 def _windows_option_errors(options: Struct) -> Iterator[FieldError]:
-    """What is wrong with the Windows part of a security context."""
+    """Yield the errors of the Windows part of a security context."""
     yield from options.pointed_text("gmsaCredentialSpecName", is_dns1123_subdomain)
     yield from options.pointed_text("gmsaCredentialSpec", _spec_problems)
     yield from options.pointed_text("runAsUserName", _user_problems)

@@ -92,7 +92,7 @@ class FieldPath(NamedTuple):
 
 
 def follow(path: str, schema: Mapping[str, Any], *, in_brackets: bool = True) -> FieldPath:
-    """Where a path leads from a structural schema; `in_brackets`: whether a step may stand in brackets."""
+    """Return where a path leads from a structural schema; `in_brackets`: whether a step may stand in brackets."""
     steps: list[str] = []
     tokens = iter(_TOKENS.findall(path))
     for token in tokens:
@@ -140,8 +140,8 @@ def unusual_fields(schema: Schema, unusual: Set[int]) -> list[tuple[str, Schema]
 
 
 def conversion_error(schema: Schema, unusual: Set[int] | None = None) -> str:
-    """Why the API server can't make a structural schema of this one, "" if it can. `unusual` is what `unusual_schemas`
-    gives for it."""
+    """Return why the API server can't make a structural schema of this one, "" if it can. `unusual` is what
+    `unusual_schemas` gives for it."""
     unusual = unusual_schemas(schema) if unusual is None else unusual
     if not _UNCONVERTED.isdisjoint(schema) and (problem := _own_conversion_error(schema)):
         return problem
@@ -227,7 +227,7 @@ def _int_or_string_errors(schema: Schema, place: Place) -> Iterator[FieldError]:
 
 
 def _resource_errors(schema: Schema, place: Place, level: str) -> Iterator[FieldError]:
-    """What is wrong with the schema of a whole resource, at the root or embedded."""
+    """Yield the errors of the schema of a whole resource, at the root or embedded."""
     kind = text(schema.get("type"))
     if is_embedded(schema):
         if not kind:

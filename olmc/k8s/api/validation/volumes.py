@@ -47,7 +47,7 @@ _PROJECTIONS = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
 
 
 def env_errors(container: Struct) -> Iterator[FieldError]:
-    """What is wrong with a container's variables."""
+    """Yield the errors of a container's variables."""
     # There may be thousands, of which hardly any is wrong, and to find that out no places are needed.
     if all(map(_is_plain, mappings(container.fields.get("env")))):
         return
@@ -86,7 +86,7 @@ def _env_source_errors(source: Struct, *, has_value: bool) -> Iterator[FieldErro
 
 
 def env_from_errors(container: Struct) -> Iterator[FieldError]:
-    """What is wrong with the ConfigMaps and Secrets of which a container has all keys as variables."""
+    """Yield the errors of the ConfigMaps and Secrets of which a container has all keys as variables."""
     for index, source in enumerate(container.structs("envFrom")):
         yield from source.optional_text("prefix", env_name_problems)
         references = [ref for name in ("configMapRef", "secretRef") if (ref := source.pointer(name)) is not None]
@@ -100,7 +100,7 @@ def env_from_errors(container: Struct) -> Iterator[FieldError]:
 
 
 def _field_ref_errors(reference: Struct, fields: tuple[str, ...]) -> Iterator[FieldError]:
-    """What is wrong with a reference to a field of the pod; `fields` are those that can be shown here."""
+    """Yield the errors of a reference to a field of the pod; `fields` are those that can be shown here."""
     version, wanted = reference.text("apiVersion") or "v1", reference.text("fieldPath")
     path = reference.at("fieldPath")
     if not wanted:
@@ -133,7 +133,7 @@ def _unknown_field(wanted: str, field: str, subscript: str | None) -> str:
 
 
 def _resource_ref_errors(reference: Struct, *, of_volume: bool = False) -> Iterator[FieldError]:
-    """What is wrong with a reference to a container's request or limit."""
+    """Yield the errors of a reference to a container's request or limit."""
     resource = reference.text("resource")
     if of_volume and not reference.text("containerName"):
         yield reference.at("containerName").required()
@@ -168,19 +168,19 @@ def _divisors(resource: str) -> tuple[tuple[str, ...], str]:
 
 
 def mode_errors(owner: Struct, field: str) -> Iterator[FieldError]:
-    """What is wrong with the permissions of a file."""
+    """Yield the errors of the permissions of a file."""
     return owner.out_of_range(field, 0, 0o777, _MODE_RULE)
 
 
 def item_errors(item: Struct) -> Iterator[FieldError]:
-    """What is wrong with the file for a key."""
+    """Yield the errors of the file for a key."""
     yield from item.required("key", "path")
     yield from item.optional_text("path", file_path_problems)
     yield from mode_errors(item, "mode")
 
 
 def downward_file_errors(file: Struct) -> Iterator[FieldError]:
-    """What is wrong with the file for a field of the pod."""
+    """Yield the errors of the file for a field of the pod."""
     yield from file.required_text("path", file_path_problems)
     field, resource = file.pointer("fieldRef"), file.pointer("resourceFieldRef")
     if field is not None:
@@ -195,7 +195,7 @@ def downward_file_errors(file: Struct) -> Iterator[FieldError]:
 
 
 def projection_errors(volume: Struct) -> Iterator[FieldError]:
-    """What is wrong with a volume that takes its files from several sources.
+    """Yield the errors of a volume that takes its files from several sources.
 
     Trust bundles and pod certificates are behind feature gates that are off: the API server drops them without a word.
     """

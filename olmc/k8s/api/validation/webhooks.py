@@ -39,7 +39,7 @@ _PEM = b"-----BEGIN "
 
 
 def webhook_errors(given: Mapping[str, Any], path: Path, *, mutating: bool) -> Iterator[FieldError]:
-    """Why the API server refuses the configuration that a webhook is in; `path` is the webhook's place there.
+    """Yield why the API server refuses the configuration that a webhook is in; `path` is the webhook's place there.
 
     The webhook comes as Go's types keep it, apart from its namespaceSelector and CA, which OLM writes.
     """
@@ -92,7 +92,7 @@ def _rule_errors(rule: Struct) -> Iterator[FieldError]:
 
 
 def _star_errors(rule: Struct, field: str, what: str) -> Iterator[FieldError]:
-    """What is wrong with a list that must hold something, and nothing else beside `*`."""
+    """Yield the errors of a list that must hold something, and nothing else beside `*`."""
     values = rule.texts(field)
     if not values:
         yield rule.at(field).required()
@@ -129,7 +129,7 @@ def _resource_errors(resources: Sequence[tuple[str, Path]], path: Path) -> Itera
 
 
 def _url_path_errors(service: Struct) -> Iterator[FieldError]:
-    """What is wrong with the path under which a webhook's Service is asked."""
+    """Yield the errors of the path under which a webhook's Service is asked."""
     url, path = service.text("path"), service.at("path")
     if url in ("", "/"):
         return
@@ -143,7 +143,7 @@ def _url_path_errors(service: Struct) -> Iterator[FieldError]:
 def conversion_errors(
     given: Mapping[str, Any], *, preserves_unknown: bool, any_review_version: bool, any_certificate: bool
 ) -> Iterator[FieldError]:
-    """What is wrong with `spec.conversion` of a CRD of v1, defaults included.
+    """Yield the errors of `spec.conversion` of a CRD of v1, defaults included.
 
     `preserves_unknown`: whether the CRD keeps fields that it does not know; the others: what an update may leave. A
     list stays one in the error about it, for releases print lists in different ways.
@@ -189,7 +189,7 @@ def _client_errors(client: Struct, any_certificate: bool) -> Iterator[FieldError
 
 
 def _url_errors(url: str, path: Path) -> Iterator[FieldError]:
-    """What is wrong with the URL of a webhook; of those that Go can't read, only that they are not https."""
+    """Yield the errors of the URL of a webhook; of those that Go can't read, only that they are not https."""
     match = _URL.match(url)
     parts = match.groupdict("") if match else dict.fromkeys(_URL.groupindex, "")
     scheme, rest = parts["scheme"].lower(), parts["rest"]

@@ -66,7 +66,7 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 def creation_errors(deployment: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses to create a Deployment: none if it takes it."""
+    """Return why the API server refuses to create a Deployment: none if it takes it."""
     root = Struct(deployment, Path())
     return [
         *metadata_errors(deployment, is_dns1123_subdomain, namespaced=True),
@@ -76,7 +76,8 @@ def creation_errors(deployment: Mapping[str, Any]) -> list[FieldError]:
 
 
 def update_errors(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """Why the API server refuses to put a Deployment in the place of one with the same name: none if it takes it.
+    """Return why the API server refuses to put a Deployment in the place of one with the same name: none if it takes
+    it.
 
     Beside all that holds for a new one, the selector stays as it is.
     """
@@ -176,7 +177,7 @@ def _share(value: Any) -> int:
 
 
 def _template_errors(template: Struct) -> Iterator[FieldError]:
-    """What is wrong with a pod template: labels, annotations, and the pods that it is for."""
+    """Yield the errors of a pod template: labels, annotations, and the pods that it is for."""
     metadata, pod = template.child("metadata"), template.child("spec")
     annotations = metadata.map("annotations")
     # Kubernetes calls them fields of the template.
@@ -215,7 +216,7 @@ def _is_int32(value: str) -> bool:
 
 
 def _pod_errors(pod: Struct) -> Iterator[FieldError]:
-    """What is wrong with the specification of a template's pods."""
+    """Yield the errors of the specification of a template's pods."""
     # ValidatePodSpec's order, function by function: the answer lists the errors as it comes upon them.
     usable, errors = volume_errors(pod)
     containers = all_containers(pod)

@@ -155,7 +155,7 @@ def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], 
 
 
 def _written(source: Source, start: Location, variable: str) -> Location:
-    """Where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
+    """Return where a variable stands in a text that begins at `start`; there, where it is written with escapes."""
     # `start` is where the text begins, which may be many lines above the variable.
     lines = _line_starts(source.text)
     offset = lines[start.line - 1] + start.column - 1
@@ -286,7 +286,7 @@ def _pods(csv: Csv) -> Iterator[_Pods]:
 
 
 def _place(subject: LintSubject, csv: str, keys: tuple[str | int, ...]) -> Location | None:
-    """Where a CSV of the workspace says it: in a bundle, or in a manifest."""
+    """Return where a CSV of the workspace says it: in a bundle, or in a manifest."""
     bundle = subject.workspace.bundles.get(csv)
     manifests = [bundle.csv] if bundle is not None else []
     manifests += [manifest for manifest in of_kind(subject, CSV_KIND) if manifest.object["metadata"]["name"] == csv]
@@ -373,7 +373,7 @@ def _bundled_dangers(bundle: Bundle) -> Iterator[_Danger]:
 
 
 def _indices(role: KubernetesObject) -> Mapping[PolicyRule, int]:
-    """Which of the rules of a role a normalized one stems from."""
+    """Return which of the rules of a role a normalized one stems from."""
     indices: dict[PolicyRule, int] = {}
     for index, written in enumerate(decode_rules(role.get("rules"))):
         for rule in normalize(written):
@@ -385,7 +385,7 @@ def _place_of_grant(
     grant: Grant, placed: Mapping[ObjectKey, tuple[KubernetesObject, Source]],
     index_of: Callable[[ObjectKey], Mapping[PolicyRule, int]],
 ) -> tuple[Source, Keys]:  # fmt: skip
-    """Where a bundle grants something: the rule of its own role, or the binding to one that is elsewhere."""
+    """Return where a bundle grants something: the rule of its own role, or the binding to one that is elsewhere."""
     if grant.source in placed and grant.rule in index_of(grant.source):
         return placed[grant.source][1], ("rules", index_of(grant.source)[grant.rule])
     # Kubernetes itself binds some roles.

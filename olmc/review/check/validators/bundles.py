@@ -66,7 +66,7 @@ _UNIT = 1000
 
 
 def bundle_findings(bundle: Bundle) -> Iterator[Finding]:
-    """What is wrong with a bundle as a whole, except for its size."""
+    """Yield the problems of a bundle as a whole, except for its size."""
     csv = csv_of(bundle.csv)
     yield from _crd_findings(bundle, csv)
     yield from _service_account_findings(bundle, csv)
@@ -195,7 +195,7 @@ _FIELDS = frozenset({"packageName", "channels", "defaultChannel"})
 
 
 def package_findings(files: Mapping[str, str]) -> Iterator[Finding]:
-    """What is wrong with the package files of one folder, nothing when it holds none.
+    """Yield the problems of the package files of one folder, nothing when it holds none.
 
     `files` are the texts of all files below the folder by their paths in the workspace.
     """
@@ -249,7 +249,7 @@ def _package_findings(packages: list[tuple[str, Any, Source]]) -> Iterator[Findi
 
 
 def manifest_findings(manifest: PackageManifest, source: Source) -> Iterator[Finding]:
-    """What is wrong with a package file that can be read."""
+    """Yield the problems of a package file that can be read."""
     for keys, detail in _package_file_problems(manifest):
         yield Finding(rules.PACKAGE_MANIFEST, about(manifest.name, detail), Place(source, keys))
 
@@ -287,7 +287,7 @@ _GO_TYPES = {
 
 
 def dependency_findings(folder: BundleFolder, settings: ValidatorSettings) -> Iterator[Finding]:
-    """What is wrong with each dependency, at its place."""
+    """Yield the problems of each dependency, at its place."""
     file = _dependencies_file(folder)
     if file is None or file.source is None:
         return

@@ -226,7 +226,7 @@ def _ask_for_dockerfile(apis: str) -> str:
 
 
 def _label_problem(dockerfile: str, apis: str) -> str:
-    """What is wrong with the label in a Dockerfile, "" when it ends below OpenShift 4.9."""
+    """Return the problem of the label in a Dockerfile, "" when it ends below OpenShift 4.9."""
     if LABEL not in dockerfile:
         return (
             f"this bundle is {_REMOVED}. Migrate the APIs for {apis} or provide compatible version(s) via the labels. "
@@ -277,7 +277,7 @@ _Keys = tuple[str | int, ...]
 
 
 def mail_problem(address: str) -> str:
-    """Why `address` is no single RFC 5322 address, "" when it is one."""
+    """Return why `address` is no single RFC 5322 address, "" when it is one."""
     if _ADDRESS.fullmatch(address):
         return ""
     if not address.strip():
@@ -291,7 +291,7 @@ def mail_problem(address: str) -> str:
 
 
 def link_problem(url: str) -> str:
-    """Why `url` is no absolute URI and no absolute path, "" when it is one."""
+    """Return why `url` is no absolute URI and no absolute path, "" when it is one."""
     cause = _link_cause(url)
     return f"parse {quoted(url)}: {cause}" if cause else ""
 

@@ -184,13 +184,13 @@ def policy_rules(csv: Csv, field: str) -> Iterator[CsvPolicyRule]:
 
 
 def subdomain_problems(name: str) -> list[str]:
-    """What is wrong with a name as a DNS-1123 subdomain."""
+    """Return the problems of a name as a DNS-1123 subdomain."""
     # Only the messages about labels and keys have moved on to counting bytes.
     return [in_characters(problem) for problem in is_dns1123_subdomain(name)]
 
 
 def dns1035_label_problems(name: str) -> list[str]:
-    """What is wrong with a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
+    """Return the problems of a name as a DNS-1035 label: up to 63 letters, digits and dashes after a letter."""
     return [in_characters(problem) for problem in is_dns1035_label(name)]
 
 
@@ -249,7 +249,7 @@ _Remark = tuple[Rule, Keys, str]
 
 
 def good_practice_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
-    """Where a bundle departs from good practice."""
+    """Yield where a bundle departs from good practice."""
     csv = csv_of(bundle.csv)
     if csv.strategy.get("deployments") is None:
         message = result_text("unable to find a deployment to install in the CSV", value=csv.name)
@@ -324,7 +324,7 @@ def _name_remarks(name: str) -> Iterator[tuple[Keys, str]]:
 
 
 def bundle_object_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:  # noqa: ARG001
-    """What is wrong with disruption budgets, priority classes and roles of a bundle."""
+    """Yield the problems of disruption budgets, priority classes and roles of a bundle."""
     for file in bundle.files:
         obj = file.manifest.object
         value = f"{obj.get('kind')} {text(mapping(obj.get('metadata')).get('name'))}"

@@ -72,7 +72,7 @@ class FolderFile(NamedTuple):
 
     @property
     def place(self) -> Location | Place:
-        """Where reading the file failed, or where its object says what it is."""
+        """Return where reading the file failed, or where its object says what it is."""
         if self.source is not None:
             return Place(self.source, ("kind",))
         return self.location or Location(self.path)
@@ -201,7 +201,7 @@ def media_type(folder: BundleFolder) -> str:
 
 
 def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
-    """What is wrong with the annotations of a bundle (R-CAT-204).
+    """Yield the problems of the annotations of a bundle (R-CAT-204).
 
     The tools also mean to check the values of the manifests and metadata annotations, but their code never does.
     """
@@ -239,8 +239,8 @@ def _wrong_value(file: FolderFile) -> str | None:
 
 
 def _best_place(folder: BundleFolder) -> tuple[Place | Location, str]:
-    """Where annotations were meant to be, and the way out: at a value that is no text, a file of another shape, else
-    metadata/."""
+    """Return where annotations were meant to be, and the way out: at a value that is no text, a file of another shape,
+    else metadata/."""
     files = folder.metadata or ()
     for file in files:
         key = _wrong_value(file)
@@ -291,7 +291,7 @@ SUPPORTED = frozenset(
 
 
 def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
-    """What is wrong with the files of a bundle as such, file by file."""
+    """Yield the problems of the files of a bundle as such, file by file."""
     for path in folder.subfolders:
         yield Finding(rules.LOADING, f"bundle manifests dir contains directory: {path}", Location(path))
     csvs = 0
@@ -312,7 +312,7 @@ def loading_findings(folder: BundleFolder) -> Iterator[Finding]:
 
 
 def _without_csv(folder: BundleFolder) -> Iterator[Finding]:
-    """That there is no CSV: for a file that was meant to be one but can't be read, that is reported already."""
+    """Report that there is no CSV: for a file that was meant to be one but can't be read, that is reported already."""
     files = folder.manifests or ()
     if any(file.says_csv for file in files):
         return
@@ -361,12 +361,12 @@ def is_forgiven(error: DecodeError) -> bool:
 
 
 def crd_error(crd: KubernetesObject) -> DecodeError | None:
-    """Why an object can't be decoded as a CRD, as far as the fields go that are validated."""
+    """Return why an object can't be decoded as a CRD, as far as the fields go that are validated."""
     return decode_error("validated.CustomResourceDefinition", crd)
 
 
 def content_findings(folder: BundleFolder) -> Iterator[Finding]:
-    """What is wrong with the files of manifests/, one by one and together."""
+    """Yield the problems of the files of manifests/, one by one and together."""
     kind = media_type(folder)
     # R-CAT-206: a chart is left to Helm.
     if kind == HELM:

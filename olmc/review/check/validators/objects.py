@@ -70,7 +70,7 @@ class _OffenceError(Exception):
 
 
 def invalid_offset(text: bytes) -> int | None:
-    """How many bytes Go has read when it finds that `text` is no JSON value; None if it is one."""
+    """Return how many bytes Go has read when it finds that `text` is no JSON value; None if it is one."""
     data = text + _END
     try:
         end = _after_space(data, _value(data))
@@ -115,7 +115,7 @@ def _after_space(data: bytes, at: int) -> int:
 
 
 def _item_start(data: bytes, at: int, closing: int) -> int:
-    """Where the value of an item begins: in an object, behind its key."""
+    """Return where the value of an item begins: in an object, behind its key."""
     if closing != ord("}"):
         return at
     if data[at] != ord('"'):
@@ -184,7 +184,7 @@ def _digits(data: bytes, at: int) -> int:
 
 
 def example_findings(csv: Csv) -> Iterator[Finding]:
-    """What is wrong with the examples of a CSV, and which of its APIs have none."""
+    """Yield the problems of the examples of a CSV, and which of its APIs have none."""
     key = next((name for name in _KEYS if name in csv.annotations), "")
     if not csv.annotations or not key:
         missing = "example annotations not found" if csv.annotations else "annotations not found"
@@ -226,7 +226,7 @@ def _decoded(written: str) -> tuple[str, list[GVK]]:
 
 
 def _misfit(items: Any) -> str:
-    """Why a JSON value is no list of objects, in the manner of Kubernetes' decoder."""
+    """Return why a JSON value is no list of objects, in the manner of Kubernetes' decoder."""
     if items is None:
         return ""
     if not isinstance(items, list):
@@ -297,7 +297,7 @@ class _Spec(NamedTuple):
 
 
 def crd_findings(manifest: Manifest) -> Iterator[Finding]:
-    """What is wrong with a CRD of v1 or v1beta1; other versions are none of this validator's business."""
+    """Yield the problems of a CRD of v1 or v1beta1; other versions are none of this validator's business."""
     if manifest.object.get("apiVersion") not in (CRD_V1, CRD_V1BETA1):
         return
     for error in _errors(manifest.object):
@@ -371,7 +371,7 @@ def _version_errors(spec: _Spec) -> Iterator[FieldError]:
 
 
 def csv_findings(manifest: Manifest, *, modes_optional: bool = False) -> Iterator[Finding]:
-    """What is wrong with a CSV, in the order of the rules; with descoping, install modes are optional."""
+    """Yield the problems of a CSV, in the order of the rules; with descoping, install modes are optional."""
     csv = csv_of(manifest)
     yield from _name_findings(csv)
     yield from example_findings(csv)
@@ -412,7 +412,7 @@ def _install_mode_findings(csv: Csv) -> Iterator[Finding]:
 
 
 def min_kube_version_findings(csv: Csv) -> Iterator[Finding]:
-    """What is wrong with spec.minKubeVersion (R-CAT-213)."""
+    """Yield the problems of spec.minKubeVersion (R-CAT-213)."""
     version = csv.min_kube_version
     place = csv.place("spec", "minKubeVersion")
     if not version.strip(SPACES):
@@ -472,7 +472,7 @@ def miscased_annotations(annotations: Mapping[str, str], name: str, place: Place
 
 
 def operator_group_findings(manifest: Manifest) -> Iterator[Finding]:
-    """What is wrong with an OperatorGroup: the case of its annotations is all that the tools look at."""
+    """Yield the problems of an OperatorGroup: the case of its annotations is all that the tools look at."""
     name, place = text(metadata_of(manifest.object).get("name")), Place(manifest.source, ("metadata", "annotations"))
     yield from miscased_annotations(annotations_of(manifest.object), name, place)
 

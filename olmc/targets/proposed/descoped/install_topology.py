@@ -283,7 +283,7 @@ def _why_not(found: Sequence[InstalledCsv]) -> str:
 
 
 def _blocked(cluster: Cluster, plan: _DescopePlan) -> str:
-    """Why the instance to keep can't take over, or its group can't get other targets; "" if both can be."""
+    """Return why the instance to keep can't take over, or its group can't get other targets; "" if both can be."""
     fields = sorted({field for each in plan.remove for field in _differing(plan.keep, each)})
     if fields:
         return f"its Subscriptions differ in {', '.join(fields)}, and somebody has to choose"

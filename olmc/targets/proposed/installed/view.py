@@ -357,7 +357,7 @@ def _findings(view: InstalledView, asked: ObjectQuery, items: tuple[Listed, ...]
 
 
 def _elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
-    """Where the name that is not found is to be found, or what else there is."""
+    """Return where the name that is not found is to be found, or what else there is."""
     everywhere = items_in(view, asked.resource, None)
     homes = [each.namespace for each in everywhere if each.name == asked.name]
     if homes:

@@ -423,7 +423,7 @@ def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
 
 
 def _bound(content: Resolved) -> dict[str, set[str | None]]:
-    """Where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
+    """Return where ClusterRoles are bound by the content: in namespaces, or (None) in the whole cluster."""
     found: dict[str, set[str | None]] = {}
     for obj in content.objects:
         role = decode_binding(object_key(obj), obj).role

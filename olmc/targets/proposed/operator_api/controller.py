@@ -123,7 +123,7 @@ def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterato
 
 
 def _not_applied(who: str, problem: str, unreadable: UndecodableCSV | None, place: Location | None) -> Diagnostic:
-    """That content can't be applied: at what can't be read of a CSV, if it is that."""
+    """Report that content can't be applied: at what can't be read of a CSV, if it is that."""
     finding = rules.NOT_APPLIED.finding(place, who=who, problem=problem)
     wrong = at(unreadable.content.csv.source, *unreadable.keys) if unreadable is not None else None
     if unreadable is None or wrong is None:
@@ -132,7 +132,7 @@ def _not_applied(who: str, problem: str, unreadable: UndecodableCSV | None, plac
 
 
 def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], cluster: Cluster) -> Diagnostic:
-    """That Operators can't be resolved: at the field that asks for what there is not, with all causes."""
+    """Report that Operators can't be resolved: at the field that asks for what there is not, with all causes."""
     hint = "Loosen what the Operators ask for, or remove what stands in the way."
     if reason != NOT_SATISFIABLE:
         hint = "Correct the catalog that the message names."
@@ -220,7 +220,7 @@ def _resource(group: str, name: str) -> str:
 
 
 def _place_of_approval(judged: InstallDecision) -> Location | None:
-    """Where somebody says whether an Install is approved, or would."""
+    """Return where somebody says whether an Install is approved, or would."""
     install = judged.install
     if not install.operator:
         return at(install.source, "spec", "approval")
@@ -234,7 +234,8 @@ def _place_of_image(judged: InstallDecision, image: str) -> Location | None:
 
 
 def _place_of_content(judged: InstallDecision, index: int) -> Location | None:
-    """Where an item of an Install's content stands: in its own manifest, in the Operator's, or in the catalog."""
+    """Return where an item of an Install's content stands: in its own manifest, in the Operator's, or in the
+    catalog."""
     install = judged.install
     if not install.operator:
         return at(install.source, "spec", "content", index, "manifestImage")

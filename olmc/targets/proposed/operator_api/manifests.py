@@ -234,7 +234,7 @@ def check_fields(workspace: Workspace, options: Options, report: Report) -> None
 
 
 def _idle(manifests: list[Manifest]) -> Diagnostic:
-    """That the API is not switched on, at the first of its objects."""
+    """Report that the API is not switched on, at the first of its objects."""
     first, *others = (f"{m.object['kind']} {m.object['metadata']['name']}" for m in manifests)
     more = f" and {len(others)} more object{'s' * (len(others) > 1)}" if others else ""
     places = [locate(manifest.source, ("apiVersion",)) for manifest in manifests]

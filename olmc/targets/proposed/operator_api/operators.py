@@ -323,12 +323,13 @@ def _installed(
 
 
 def _home(cluster: Cluster, outcome: OperatorResult) -> str:
-    """Where the CSV is that an update replaces."""
+    """Return where the CSV is that an update replaces."""
     return next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
 
 
 def _recorded_home(scene: ApprovalContext, operator: Operator) -> str:
-    """Where the Operator's Installs of the workspace put it: an update stays where its predecessor was installed."""
+    """Return where the Operator's Installs of the workspace put it: an update stays where its predecessor was
+    installed."""
     key = component_key(operator.name, scene.options)
     records = (install for install in scene.records.values() if key in labels_of(install.object) and install.namespaces)
     return next((install.namespaces[0][1] for install in records), "")
@@ -531,7 +532,8 @@ def plan_moves(
 
 
 def _hindrance(subscription: Subscription, sharing: Sequence[Subscription]) -> str:
-    """Why a Subscription can't become an Operator, "" if it may; `sharing` are all that would become the same one."""
+    """Return why a Subscription can't become an Operator, "" if it may; `sharing` are all that would become the same
+    one."""
     if len(sharing) > 1:
         others = ", ".join(str(each.name) for each in sharing if each is not subscription)
         return f"{others} asks for the same package, and an Operator installs it in one namespace only"

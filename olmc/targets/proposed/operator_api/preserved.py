@@ -79,7 +79,7 @@ def _without_components(obj: KubernetesObject, copies: set[ObjectKey]) -> Kubern
 
 
 def _of_csv(move: OperatorMove, before: RunningState, after: RunningState) -> str:
-    """How the CSV of a Subscription would be after, if not as it is."""
+    """Return how the CSV of a Subscription would be after, if not as it is."""
     installed = NamespacedName(move.name.namespace, move.subscription.installed)
     if not installed.name:
         return ""
@@ -99,7 +99,7 @@ def _of_csv(move: OperatorMove, before: RunningState, after: RunningState) -> st
 
 
 def _reason(move: OperatorMove, after: RunningState) -> str:
-    """Why the Operator of a Subscription installs something else, or nothing."""
+    """Return why the Operator of a Subscription installs something else, or nothing."""
     for result in after.operators:
         if result.operator.name != move.operator:
             continue
@@ -143,7 +143,7 @@ def _changed(key: ObjectKey, was: KubernetesObject | None, now: KubernetesObject
 
 
 def _first_difference(was: Any, now: Any, path: str = "") -> str:
-    """Where two values differ first, with both values as JSON."""
+    """Return where two values differ first, with both values as JSON."""
     if isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in sorted({*was, *now}) if was.get(key) != now.get(key))
         return _first_difference(was.get(key), now.get(key), f"{path}.{key}" if path else key)
