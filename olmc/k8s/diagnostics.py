@@ -86,7 +86,7 @@ class Place(NamedTuple):
 
 
 class Missing(Enum):
-    """What is not there and would have to be."""
+    """Something that is absent and required."""
 
     CSV = "a CSV in a bundle"
     ANNOTATIONS = "the annotations of a bundle"
@@ -94,14 +94,14 @@ class Missing(Enum):
 
 
 class LockFault(Enum):
-    """Why a lock does not hold."""
+    """The reason why a lock is not valid."""
 
     UNMET = "the workspace needs something else than what is locked"
     CHANGED = "what is locked is no longer what it was"
 
 
 class SourceFault(Enum):
-    """Why an image is not had from a source, what says most about it first."""
+    """The reason why a source does not have an image, the most important reason first."""
 
     WRONG_DIGEST = "the source has something else under this digest"
     BAD_MANIFEST = "the source has a manifest that can't be used"
@@ -110,7 +110,7 @@ class SourceFault(Enum):
 
 
 class PlanFault(Enum):
-    """Why an InstallPlan is not carried out, or not to its end."""
+    """The reason why an InstallPlan is not executed, or not completely."""
 
     UNMANAGED = "its namespace has no OperatorGroup that manages it (R-CAT-604)"
     NO_TOKEN = "OLM has no token for the ServiceAccount of the group"
@@ -192,7 +192,7 @@ Mistake = Missing | DecodeFailure | OversizedAnnotations
 
 
 class FurtherFindings(NamedTuple):
-    """That there are more findings of a rule in a file than are kept, and how many."""
+    """The number of further findings of a rule in a file, which are not kept."""
 
     number: int
 
@@ -219,7 +219,7 @@ Cause = (
 
 
 class Severity(IntEnum):
-    """How bad it is: an ERROR stops the compilation, a FAILURE is an operator that would fail in the cluster."""
+    """The severity: an ERROR stops the compilation, a FAILURE is an operator that would fail in the cluster."""
 
     INFO = 0
     WARNING = 1
@@ -231,7 +231,7 @@ class Severity(IntEnum):
 
 
 class RuleTag(Enum):
-    """What all findings of a rule have in common that something else than a reader has to know."""
+    """A property of all findings of a rule that code needs, not readers."""
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
     FOR_AUTHORS = "only the author of the bundle can fix it"
@@ -314,7 +314,7 @@ _COUNTED = (type(None), Misspelling, DecodeFailure, OversizedAnnotations)
 
 
 class _Further(NamedTuple):
-    """Where in a report it stands how many more there are, their number, and by which hashes they are known."""
+    """The index in a report of the number of further findings, this number, and the hashes of these findings."""
 
     at: int
     number: int
@@ -386,7 +386,7 @@ _DRAWN = " \t\r│├└─"
 
 
 class FoundBy(Enum):
-    """Which command finds what a rule is about: `olmc check` knows by this which suppressions it can call unused."""
+    """The command that finds the problems of a rule. By this `olmc check` knows which suppressions are unused."""
 
     CHECK = "olmc check with any options"
     OPTIONAL_VALIDATORS = "olmc check with all optional validators"

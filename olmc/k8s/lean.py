@@ -1,8 +1,8 @@
-"""What the standard library has, at less cost to a start: named tuples, patterns and hashes made when they are needed,
-and modules that are imported when they are used.
+"""Parts of the standard library at less cost to a start: named tuples, patterns and hashes that are created at their
+first use, and modules that are imported at their first use.
 
-Defining 140 named tuples as `typing` does takes as long as two empty runs of Python, compiling 200 patterns as long as
-one, and so does loading OpenSSL for a hash of forty bytes.
+The definition of 140 named tuples by `typing` takes as long as two empty runs of Python, the compilation of 200
+patterns as long as one, and so does the import of OpenSSL for a hash of forty bytes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _constructor(count: int) -> CodeType:
 
 
 class _Record(tuple[Any, ...]):
-    """What all named tuples have, apart from the fields and the constructor."""
+    """The common part of all named tuples, apart from the fields and the constructor."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ CEL_STEPS = Limit("CEL_STEPS", 1_000_000, "steps of a CEL rule", "one bundle, at
 CEL_TOTAL = Limit("CEL_TOTAL", 30_000_000, "steps of all CEL rules", "a workspace, or the schema of a CRD")
 FINDINGS = Limit("FINDINGS", 1_000, "findings of a rule", "a file, further ones are counted")
 CONFLICTS_PER_SECOND = 10_000
-"""How many conflicts of the solver count as a second."""
+"""The number of conflicts of the solver that count as a second."""
 
 CONFLICTS = Limit(
     "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"

@@ -92,7 +92,7 @@ KubernetesObject = dict[str, Any]
 
 
 class ObjectKey(NamedTuple):
-    """What makes an object the same object: the API group (not the version), kind, namespace ("" for none) and name."""
+    """The identity of an object: the API group (not the version), kind, namespace ("" for none) and name."""
 
     group: str
     kind: str
@@ -111,7 +111,7 @@ class CatalogKey(NamedTuple):
 
 
 class Origin(Enum):
-    """How an object came to be: what decides how it is treated, where stage and rule are for people to read."""
+    """The origin of an object. It decides how olmc treats the object; stage and rule are for readers."""
 
     MANIFEST = "a manifest of the workspace, passed through"
     BUNDLE = "made by an InstallPlan from a file of a bundle"
@@ -126,8 +126,8 @@ class Origin(Enum):
 
 
 class Provenance(NamedTuple):
-    """Why an object is in the output: the place in the input it stems from, the pass that wrote it, the rule applied,
-    and how it came to be."""
+    """The reason for an object in the output: its place in the input, the pass that wrote it, the rule, and its
+    origin."""
 
     place: Place | None
     stage: str
@@ -227,7 +227,7 @@ RBAC_V1 = f"{RBAC}/v1"
 ANY = "*"
 ACCOUNT = "ServiceAccount"
 POLICY_GROUP = "policy.open-cluster-management.io"
-"""What policies of Open Cluster Management belong to."""
+"""The API group of the policies of Open Cluster Management."""
 
 APIEXTENSIONS = "apiextensions.k8s.io"
 CRD_KIND = "CustomResourceDefinition"
@@ -235,7 +235,7 @@ CRD_V1, CRD_V1BETA1 = f"{APIEXTENSIONS}/v1", f"{APIEXTENSIONS}/v1beta1"
 
 
 class PolicyRule(NamedTuple):
-    """What may be done: each verb, on each resource of each API group under each name, or on each URL.
+    """A rule of permissions: each verb, on each resource of each API group under each name, or on each URL.
 
     `names` () means any name; `resources` has subresources as `pods/log`.
     """
@@ -248,10 +248,10 @@ class PolicyRule(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What somebody wants to do: `resource` as `pods/log`, or `url` for what is no resource.
+    """A request of a subject: `resource` as `pods/log`, or `url` for a request without a resource.
 
-    `name` is "" where the request has none, as one to list or to create has, and None for any, which a rule without
-    names stands for.
+    `name` is "" for a request without a name, such as one to list or to create, and None for any name, which a rule
+    without names allows.
     """
 
     verb: str
@@ -273,7 +273,7 @@ class Subject(NamedTuple):
 
     @property
     def user_name(self) -> str:
-        """What Kubernetes calls it when it makes a request."""
+        """Return its user name in requests to Kubernetes."""
         return f"system:serviceaccount:{self.namespace}:{self.name}" if self.kind == ACCOUNT else self.name
 
     def __str__(self) -> str:
@@ -299,16 +299,18 @@ def _differ_in_type(old: Any, new: Any) -> bool:
 # What is secret in a Secret, and how it is shown: not at all, or, where two are compared, as kubectl diff does.
 
 REDACTED = "REDACTED"
-"""What renderings have in the place of Secrets' values."""
+"""The text that replaces values of Secrets in renderings."""
 MASK, BEFORE, AFTER = "***", "*** (before)", "*** (after)"
-"""What differences have there: for a value that is the same, or alone, and for both sides of one that is not."""
+"""The texts that replace values of Secrets in differences: for equal or single values, and for both sides of a
+change."""
 
 CA_HASH = "olmcahash"
 """The annotation of Secrets with certificates that OLM issues."""
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split())
-"""What of a Secret is not secret. All else is: a misspelt field (`stringdata`) has what its neighbour would have."""
+"""The fields of a Secret that are not secret. All others are: a misspelt field (`stringdata`) may have secret
+values."""
 
 # A block that is indented too far stands in the metadata.
 _OPEN_METADATA = frozenset(
@@ -322,13 +324,13 @@ _OPEN_METADATA = frozenset(
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
 _Path = tuple[str, str, str]
 _SHORTEST = {"annotations": 6, "labels": 16}
-"""How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance. A label says
-what a Secret is, and it may well have the name of a user or of a database in it: what is that long is hardly a word."""
+"""The shortest value that counts as contained in a text: shorter ones occur in many texts by chance. Labels describe a
+Secret and may have the name of a user or of a database; longer texts are rarely words."""
 _SHORTEST_LINE = 16
-"""How long a line of a value must be to count as one."""
+"""The length from which a line of a value counts as one."""
 
 _MOST_CHARACTERS = 2 * 256 * 1024
-"""How much of annotations Kubernetes takes, on two sides."""
+"""The size of annotations that Kubernetes accepts, on two sides."""
 _MOST_STEPS, _STEPS_A_TEXT = 100_000_000, 20
 """For how many characters values are looked for, all in all, which takes a second at most; and what each text adds."""
 

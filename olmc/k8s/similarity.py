@@ -1,8 +1,8 @@
-"""Which names are most like another one: what difflib.get_close_matches answers, at a cost that has a limit.
+"""The most similar names to a name: the answer of difflib.get_close_matches, at a limited cost.
 
-Names come from untrusted input, and comparing two of them character by character costs more than the square of their
-length. So cheap bounds of the likeness come first, and what they leave over is compared in the order of these, until
-nothing better can follow or enough was compared. Every answer depends on the question alone.
+Names come from untrusted input, and a comparison of two of them character by character costs more than the square of
+their length. So cheap bounds of the likeness come first, and the remaining names are compared in the order of these. It
+ends when no better one can follow or enough was compared. Every answer depends on the question alone.
 """
 
 from __future__ import annotations

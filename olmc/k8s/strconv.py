@@ -9,8 +9,8 @@ SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""What unicode.IsSpace holds for a space, and so what strings.TrimSpace removes. A bare str.strip() also takes the
-separators U+001C to U+001F."""
+"""The spaces of unicode.IsSpace, which strings.TrimSpace removes. A bare str.strip() also takes the separators U+001C
+to U+001F."""
 
 _ESCAPES = {
     "\a": r"\a",

@@ -87,7 +87,7 @@ class _MatchingRules(NamedTuple):
 
 
 class _RuleBits(NamedTuple):
-    """Which rules have a value, by the value: a number whose lowest bit stands for the first rule."""
+    """The rules that have a value, by the value: a number whose lowest bit represents the first rule."""
 
     groups: Mapping[str, int]
     resources: Mapping[_Resource, int]
@@ -113,7 +113,8 @@ class _RuleBits(NamedTuple):
 
 
 def _including(resource: _Resource) -> Iterator[_Resource]:
-    """What includes a resource in a rule. Of `*` this is only `*` again: it also stands for a name that no rule has."""
+    """Yield the resources that include a resource in a rule. For `*` this is only `*`, which also matches a name of no
+    rule."""
     base, subresource = resource
     return product((base, ANY), (subresource, ANY))
 

@@ -1,6 +1,6 @@
-"""What kubectl, Argo CD and Flux apply of a document, and what applying it on the client's side adds to an object.
+"""The objects that kubectl, Argo CD and Flux apply from a document, and the fields that a client-side apply adds.
 
-A client-side apply keeps the whole object in an annotation, for which the API server has only so much space.
+A client-side apply keeps the whole object in an annotation, whose size the API server limits.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def is_whole_object(value: Any) -> bool:
 
 
 def applied_objects(document: Document) -> Iterator[Manifest]:
-    """What kubectl and others apply of a document, wherever it stands: lists are flattened, even those for tools."""
+    """Yield the objects that kubectl and others apply from a document at any place: lists are flattened, even those for
+    tools."""
     return _applied(Manifest(document.value, document.source)) if is_whole_object(document.value) else iter(())
 
 

@@ -1,12 +1,11 @@
-"""How much the evaluation of a CEL rule may cost, from its text and the bundle that it is asked of: CEL's library has
-no budget for it, and any bundle may bring any rule. What a rule could cost at most is the same on every machine; what
-it does cost is never more.
+"""The maximum cost of a CEL rule, from its text and the bundle that it evaluates. CEL's library has no budget for it,
+and any bundle may bring any rule. The maximum is the same on every machine, and the actual cost is never more.
 
-Without recursion, a rule takes more steps than it has words only by its macros (`all`, `exists`, `exists_one`, `map`,
-`filter`), each of which goes through a list, and those inside of it for each item once more; `map` and `filter` copy
-what they have with each item that they add. Lists and texts grow only where they are added to each other, at most to
-twice the length each time. Beyond that there is what a single function does with a long text, with a large value, or
-with the pattern of a regular expression, which may stand for far more than its length.
+Without recursion, only macros (`all`, `exists`, `exists_one`, `map`, `filter`) make a rule take more steps than it has
+words. Each of them goes through a list, and inner ones once more for each item; `map` and `filter` copy their result
+with each item that they add. Lists and texts grow only by additions, at most to twice the length each time. In addition
+a single function may take many steps for a long text, a large value, or the pattern of a regular expression, which may
+match far more than its length.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def least_compilation(rule: str) -> int:
 
 @lru_cache(maxsize=256)
 def rule_cost(rule: str) -> RuleCost:
-    """What a rule's text says of its cost."""
+    """Return the cost of a rule as far as its text determines it."""
     words, texts, searches, comparisons = counts = [0], [0], [0], [0]
     opened, items = [False], [1]
     depth = longest = characters = additions = 0

@@ -26,7 +26,7 @@ _TOKEN = regex(
 _SIMPLE = r"(?:a(?:[*+?]\??)?|\|)*"
 _GROUP, _WHOLE = regex(rf"\((?:\?:)?{_SIMPLE}\)"), regex(_SIMPLE)
 _MOST = 1000
-"""How often Go repeats at most."""
+"""The largest number of repetitions in Go."""
 _DEEPEST = 50
 """With how many groups a pattern is still read without the library, which takes a step for each that is in another."""
 
@@ -44,7 +44,7 @@ _WORDS = {
     "invalid named capture group": "invalid named capture",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""What RE2 calls an error in its way, with Go's words."""
+"""Errors of RE2, with Go's words for them."""
 
 
 def search(pattern: str, text: str) -> bool:

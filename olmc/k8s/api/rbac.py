@@ -261,7 +261,8 @@ _KEY_LENGTH = 64
 
 
 def _own_key(value: str) -> str:
-    """What a value of a rule is found by: all stars at the end of a URL are one, and so may those of anything be."""
+    """Return the key of a value of a rule in an index: all stars at the end of a URL are one, and so are those of other
+    values."""
     return f"{value.rstrip(ANY)[:_KEY_LENGTH]}{ANY}" if value.endswith(ANY) else value
 
 
@@ -309,7 +310,7 @@ def _join(rules: Iterable[PolicyRule], field: str) -> tuple[PolicyRule, ...]:
 # https://github.com/kubernetes/kubernetes/blob/master/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
 
 CONSTRAINT_ROLE = "system:openshift:scc:"
-"""What the ClusterRoles begin with by which OpenShift lets accounts use security context constraints."""
+"""The prefix of the ClusterRoles by which OpenShift lets accounts use security context constraints."""
 
 _OPENSHIFT, _SECURITY = "authorization.openshift.io", "security.openshift.io"
 _ROLES, _BINDINGS = ("ClusterRole", "Role"), ("ClusterRoleBinding", "RoleBinding")

@@ -38,7 +38,7 @@ _CLUSTER_ADMIN = ObjectKey(RBAC, "ClusterRole", "", "cluster-admin")
 
 Selectors = tuple[Mapping[str, Any], ...]
 Join = Callable[[Sequence[tuple[Any, ...]]], tuple[PolicyRule, ...]]
-"""What makes one tuple of the rules of several roles."""
+"""A function that joins the rules of several roles into one tuple."""
 
 
 class Role(NamedTuple):
@@ -315,8 +315,8 @@ _PLURALS = {
 
 
 def access_refusal(access: Access, subject: Subject, request: Request, namespace: str) -> str:
-    """What the API server says when somebody may not do something with a resource in a namespace, "" for one without
-    namespaces; "" when it may."""
+    """Return the API server's error for a forbidden request in a namespace, "" for a resource without namespaces; "" if
+    the request is allowed."""
     if rules_allow(access.rules(namespace, subject), request):
         return ""
     group, resource = request.group, request.resource
@@ -332,11 +332,11 @@ def access_refusal(access: Access, subject: Subject, request: Request, namespace
 def escalation_refusal(
     access: Access, subject: Subject, key: ObjectKey, obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]
 ) -> str:
-    """What the API server says when somebody would give away rights with a new Role or binding without having them, ""
-    when that is not so (R-CAT-605).
+    """Return the API server's error for a new Role or binding that grants rights which its creator lacks, "" otherwise
+    (R-CAT-605).
 
-    An account that may create Roles and bindings may put into them only what it may do itself, unless it has the verbs
-    `escalate` and `bind`.
+    An account that may create Roles and bindings may grant only its own rights, unless it has the verbs `escalate` and
+    `bind`.
     """
     granted = access.rules(key.namespace, subject)
     missing = _missing_rules(granted, key, obj, objects)
@@ -377,8 +377,8 @@ def _missing_rules(
 
 
 def _about(rule: PolicyRule, request: Request) -> PolicyRule:
-    """What one request of a rule is about. Kubernetes lists the verbs on one resource, and on one name of it, together,
-    but each verb on a URL by itself."""
+    """Return the part of a rule for one request. Kubernetes lists the verbs on one resource, and on one name of it,
+    together, but each verb on a URL by itself."""
     if request.url:
         return PolicyRule((request.verb,), urls=(request.url,))
     return PolicyRule((), (request.group,), (request.resource,), rule.names and (request.name or "",))

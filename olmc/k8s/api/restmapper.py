@@ -276,7 +276,7 @@ class RestMapper(NamedTuple):
         return self.custom.get(kind) or _builtin(kind)
 
     def of(self, obj: KubernetesObject) -> RestMapping:
-        """What is known of an object's kind."""
+        """Return the facts about an object's kind."""
         return self.mapping(gvk_of(obj).group_kind)
 
     def scope(self, api: GVK, kube_version: str) -> Scope | None:
@@ -314,7 +314,7 @@ class RestMapper(NamedTuple):
 
 
 BUILTIN = RestMapper()
-"""What is known without any CRD."""
+"""The kinds that are known without any CRD."""
 
 
 @lru_cache(maxsize=512)
@@ -324,8 +324,8 @@ def _builtin(kind: GroupKind) -> RestMapping:
 
 
 def rest_mapper(objects: Iterable[KubernetesObject], resources: Iterable[APIResource] = ()) -> RestMapper:
-    """What the CRDs among `objects` say; of several for one kind the first counts, for the API server refuses the names
-    of those that come later. Of what no CRD is there, `resources` say what the cluster serves."""
+    """Return the kinds of the CRDs among `objects`. The first CRD of a kind counts, as the API server rejects the names
+    of later ones. `resources` are the kinds of the cluster without a CRD here."""
     custom: dict[GroupKind, RestMapping] = {}
     for obj in objects:
         if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
@@ -413,7 +413,7 @@ def chosen_kinds(
 
 
 def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
-    """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
+    """Return the probable kind, as it is written in manifests; "" when none is similar."""
     names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}
     return names.get(closest(name, names, POSSIBLE), "")
 

@@ -294,7 +294,8 @@ def _are_texts(values: Iterable[Any]) -> bool:
 
 
 class NamedLabelIndex:
-    """What has labels and names, to be asked which a selector selects, without a look at each for each of them."""
+    """An index of objects by labels and names. It answers which of them a selector selects without a comparison of
+    each."""
 
     __slots__ = ("_index", "_labels", "_names", "_selected")
 

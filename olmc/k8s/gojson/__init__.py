@@ -1,8 +1,8 @@
-"""What Go's encoding/json does, over tables of the types that Kubernetes, OLM and catalogs decode (`types/`).
+"""Go's encoding/json, over tables of the types that Kubernetes, OLM and catalogs decode (`types/`).
 
-A JSON value and the name of a Go type go in. `decode` gives what Go keeps of the value, in the order of the fields, or
-raises DecodeError with Go's words and the path of what does not fit; `encode` gives the bytes that Go writes, and
-`unknown_keys` what is lost on the way.
+A JSON value and the name of a Go type go in. `decode` returns the value as Go keeps it, in the order of the fields. It
+raises DecodeError with Go's words and the path of the wrong value. `encode` returns the bytes that Go writes, and
+`unknown_keys` the keys that Go drops.
 
 The names of fields count in any case unless `exact` is asked for: encoding/json folds keys, and OLM decodes catalogs,
 properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.

@@ -1,8 +1,7 @@
-"""Which error Go reports for a value that does not fit its type.
+"""The error that Go reports for a value of a wrong type.
 
-Go decodes on after a type error and reports the first one in the order of the JSON text, where OLM has keys
-sorted; an error of a type that decodes itself (a quantity, a version …) ends the decoding at once and is
-reported instead of earlier ones.
+Go continues after a type error and reports the first one in the order of the JSON text, where OLM has keys sorted. An
+error of a type that decodes itself (a quantity, a version …) ends the decoding at once and replaces earlier ones.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ class DecodeError(ValueError):
 
 
 def decode_failure(error: BaseException | None) -> DecodeFailure | None:
-    """What encoding/json refused to decode, if that is what an error, or one that led to it, is about."""
+    """Return the failure of encoding/json that an error, or one of its causes, describes."""
     while error is not None and not isinstance(error, DecodeError):
         error = error.__cause__
     return DecodeFailure(error.message) if error is not None and error.is_mismatch else None
 
 
 def mismatch_text(value: Any, expected: str) -> str:
-    """What Go says about a whole value that is not of the type `expected`."""
+    """Return Go's error for a whole value that is not of the type `expected`."""
     return f"{_UNMARSHAL}{json_kind(value)} into Go value of type {expected}"
 
 
 def decode_hint(error: DecodeError) -> str:
-    """What to write instead of a value that does not fit its type, as a hint."""
+    """Return a hint with a right value for a value of a wrong type."""
     expected, got = error.expected.removeprefix("*"), _PLAIN_KINDS.get(error.got.partition(" ")[0], "something else")
     if not (error.is_mismatch and error.got):
         return "Correct the value."
@@ -75,8 +74,8 @@ def decode_hint(error: DecodeError) -> str:
 
 
 class _DecodePlace(NamedTuple):
-    """Where the decoder is: path in the input, innermost struct, Go's names of the fields down to here; `exact` whether
-    keys in another case are unknown."""
+    """The position of the decoder: path in the input, innermost struct, Go's names of the fields down to here; `exact`
+    whether keys in another case are unknown."""
 
     path: Path = ()
     struct: str = ""

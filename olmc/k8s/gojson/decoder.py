@@ -1,7 +1,7 @@
-"""What Go keeps of a JSON value that it decodes into a struct and encodes again (R-JSON-2, 3, 5 … 11).
+"""Return the JSON value that remains after Go decodes it into a struct and encodes it again (R-JSON-2, 3, 5 … 11).
 
-A type is compiled once into a closure. The closures only find out that a value does not fit; what Go would
-say about it is then the matter of decode_errors.py.
+A type is compiled once into a closure. The closures only detect a value of a wrong type; decode_errors.py finds Go's
+error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from olmc.k8s.strconv import number_text
 Read = Callable[[Any], Any]
 
 _DROP = object()
-"""What the reader of a field gives for a value that Go leaves out."""
+"""The result of a field's reader for a value that Go leaves out."""
 
 _RAW = ("encoding/json.RawMessage", "interface {}")
 _DROPPABLE = frozenset({"string", "bool", "int", "int32", "int64", *_RAW})
@@ -39,16 +39,16 @@ _NILLABLE = ("*", "[]", "map[")
 
 
 def decode(type_name: str, value: Any, *, strict: bool = False, exact: bool = False) -> Any:
-    """What Go's decoder followed by its encoder keeps of a JSON value (R-JSON-5 … 11).
+    """Return a JSON value as Go's decoder followed by its encoder keeps it (R-JSON-5 … 11).
 
-    `type_name` is a root of the field table (`ClusterServiceVersion`, `PolicyRule` …), a full Go name, or one
-    of them after `[]`. Unknown keys are dropped, keys match case-insensitively if no exact one exists, what
-    omitempty leaves out is absent, nil slices, maps and pointers that are written are None, quantities are
-    canonical. Structs come out as dicts in field order, maps in key order. The input is not changed. With `exact` a key
-    in another case is unknown: so the API server decodes, and OLM what it reads with the API server's decoder.
+    `type_name` is a root of the field table (`ClusterServiceVersion`, `PolicyRule` …), a full Go name, or one of them
+    after `[]`. Unknown keys are dropped, keys match case-insensitively if no exact one exists, and values that
+    omitempty leaves out are absent. Nil slices, maps and pointers that are written are None, quantities are canonical.
+    Structs come out as dicts in field order, maps in key order. The input is not changed. With `exact` a key in another
+    case is unknown: the API server decodes like this, and OLM does where it uses the API server's decoder.
 
-    Raises DecodeError with the error that Go reports; with `strict` also for a key that no field matches.
-    Raises KeyError for an unknown type.
+    Raises DecodeError with the error that Go reports; with `strict` also for a key that no field matches. Raises
+    KeyError for an unknown type.
     """
     go_type = full_type(type_name)
     if strict:
@@ -158,8 +158,8 @@ def _string_map(value: Any) -> dict[str, str] | None:
 
 
 class _StructPlan(NamedTuple):
-    """How a struct is read: for each field its place, its name, the class whose non-empty values stay as they are, and
-    its reader; and what is written for the fields that Go never leaves out."""
+    """The reader of a struct: for each field its place, its name, the class whose non-empty values stay as they are,
+    and its reader; and the values of the fields that Go never leaves out."""
 
     fields: dict[str, tuple[int, str, type | None, Read]]
     always: tuple[tuple[int, str, Callable[[], Any]], ...]

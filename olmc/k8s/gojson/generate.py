@@ -121,7 +121,7 @@ class _JSONTextError(Exception):
 
 
 def syntax_error(text: str) -> str:
-    """What encoding/json says about a text, "" for one that is JSON (R-V1-LOAD-4)."""
+    """Return encoding/json's error for a text, "" for valid JSON (R-V1-LOAD-4)."""
     try:
         after = _space(text, _value(text, 0))
         if after < len(text):

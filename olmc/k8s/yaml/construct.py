@@ -32,7 +32,7 @@ from olmc.k8s.yaml.scalars import replace_surrogates
 
 
 class NodeKind(Enum):
-    """What a node is."""
+    """The kind of a node."""
 
     SCALAR = "scalar"
     MAPPING = "mapping"

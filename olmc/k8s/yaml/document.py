@@ -1,4 +1,4 @@
-"""What the readers give, and the bounds that they set to untrusted input."""
+"""The results of the readers, and their limits for untrusted input."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from olmc.k8s.yaml.rules import too_large
 BYTE_ORDER_MARK = "\ufeff"
 
 LINE_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
-"""What the parser counts as the end of a line."""
+"""The texts that the parser counts as the end of a line."""
 
 MAX_DEPTH = 200
-"""How many lists and mappings may stand in each other. The deepest real CRDs have some 60."""
+"""The largest depth of nested lists and mappings. The deepest real CRDs have some 60 levels."""
 
 
 class Document(NamedTuple):

@@ -342,7 +342,7 @@ _SCALAR = regex(r"[A-Za-z0-9.+-]+(?=[ \t]*(?:$|[#,}\]]))")
 
 
 def scalar_at(text: str, line: int, column: int) -> str:
-    """What is written at a place, as far as it can be a number or a boolean, "" for anything else."""
+    """Return the text at a place if it can be a number or a boolean, "" otherwise."""
     lines = text.splitlines()
     found = _SCALAR.match(lines[line - 1], column - 1) if 0 < line <= len(lines) and column > 0 else None
     return found[0] if found is not None else ""

@@ -198,7 +198,7 @@ class _Keys(dict[str, str]):
 
 
 class _Out(NamedTuple):
-    """Where the text goes, and what texts and keys look like."""
+    """The output, and the known forms of texts and keys."""
 
     append: Callable[[str], None]
     texts: _Texts
@@ -206,7 +206,7 @@ class _Out(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """What texts and keys look like, for those who write an entry at a time."""
+    """The known forms of texts and keys, for callers that write one entry at a time."""
 
     texts: _Texts
     keys: _Keys
@@ -332,7 +332,7 @@ def _literal(text: str, pad: str) -> str:
 METADATA = "metadata"
 NAMESPACE = "namespace"
 BORDER = b"---\n"
-"""What stands between the documents of a stream."""
+"""The separator between the documents of a stream."""
 _BELOW = object()
 _MAX_FAMILIES = 4096  # how many families are kept: many objects have no similar object
 
@@ -344,8 +344,8 @@ VARYING: Piece = 2
 
 
 def dump_parts(values: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    """What `dump` writes of these objects, in parts: a value that several have, themselves or in their metadata, is one
-    part."""
+    """Return the output of `dump` for these objects in parts: a value that several have, themselves or in their
+    metadata, is one part."""
     return joined_parts(object_parts(values), BORDER)
 
 
@@ -411,7 +411,7 @@ def _namespace_in(value: Mapping[str, Any]) -> str | None:
 
 
 def _family_of(value: Mapping[str, Any]) -> Sequence[Any]:
-    """What only objects have in common that are one but for their namespace, as long as all of them are there."""
+    """Return the common values of objects that differ only in their namespace, while all of them exist."""
     metadata = value[METADATA]
     own = [id(item) for key, item in value.items() if key != METADATA]
     below = [id(item) for key, item in metadata.items() if key != NAMESPACE]

@@ -148,7 +148,8 @@ def quoted(lines: Sequence[str], start: int, around: int, first: str) -> tuple[s
 
 
 def _until_quote(text: str, quote: str) -> tuple[str, str]:
-    """What stands before the closing quote, and the rest from there on; of a line without one, what counts of it."""
+    """Return the text before the closing quote, and the rest from there on; of a line without one, the part that
+    counts."""
     end = closing_quote(text, quote, 0)
     if end >= 0:
         return text[:end], text[end:]
@@ -183,7 +184,7 @@ def check_rest(rest: str) -> None:
 
 
 def unescaped(text: str) -> str:
-    """What stands between double quotes, without escapes."""
+    """Return the text between double quotes, without escapes."""
     return _ESCAPE.sub(_character, text) if "\\" in text else text
 
 
@@ -223,8 +224,8 @@ SCALAR, NOTHING, FLOW, BLOCK, QUOTED, DASH, EMPTY, COMMENT, MARK, ODD = range(10
 
 
 Line: TypeAlias = tuple[int, int, Any, str | None, str | None]
-"""What a line says: the column where its text begins; one of the kinds above; the value, behind a dash a Line by
-itself; the key or None; the text of a plain value, which the next line may carry on. A tuple without names: a file has
+"""The content of a line: the column where its text begins; one of the kinds above; the value, behind a dash a Line by
+itself; the key or None; the text of a plain value, which the next line may continue. A tuple without names: a file has
 ten thousands of them."""
 
 # The commonest of lines: a key with nothing behind it or a text in which nothing can be syntax.
@@ -275,7 +276,7 @@ class Lines(dict[str, Line]):
 
 
 def line_of(text: str, column: int, values: PlainValues) -> Line:
-    """What a line says whose text begins at a column, or UnusualError."""
+    """Return the content of a line whose text begins at a column; raises UnusualError."""
     match = _COMMON.fullmatch(text)
     if match is not None:
         key, value = match.groups()
@@ -337,7 +338,7 @@ def key_of(content: str, values: PlainValues) -> tuple[str, int] | None:
 
 
 def _value(text: str, content: str, values: PlainValues, key: str | None) -> tuple[int, Any, str | None, str | None]:
-    """What stands behind a key, if there is one; `content` is `text` without blanks at its end."""
+    """Return the value behind a key, if there is one; `content` is `text` without blanks at its end."""
     first = content[0]
     if first in "\"'":
         end = closing_quote(content, first, 1) + 1

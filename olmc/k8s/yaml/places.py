@@ -1,4 +1,4 @@
-"""Where a value or a key stands: found by reading the document again, with places, when somebody asks."""
+"""Find the place of a value or a key: read the document again, with places, for a caller that needs it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _pairs(mapping: Node, around: frozenset[Node]) -> _Pairs:
 
 
 def key_of(node: Node) -> str | None:
-    """What a node is as a key, None for what is none."""
+    """Return a node as a key, None for a node that can't be one."""
     if node.kind is not NodeKind.SCALAR:
         return None
     if node.tag in SCALAR_TAGS:
@@ -126,7 +126,7 @@ def root_node(path: str, text: str, number: int) -> tuple[Node | None, int]:
 
 
 _SMALL = 16_384
-"""How many characters small files have at most: those with what users ask for, at which many look time and again."""
+"""The largest number of characters of a small file: users ask often for places in such files."""
 
 
 @lru_cache(maxsize=96)
@@ -256,7 +256,7 @@ class Cursor(NamedTuple):
     on_key: bool
 
     def at(self, *keys: str | int) -> Any:
-        """What the object has at some keys, None for nothing."""
+        """Return the value of the object at some keys, None if it is absent."""
         value: Any = self.object
         for key in keys:
             try:
@@ -267,7 +267,7 @@ class Cursor(NamedTuple):
 
 
 def cursor(path: str, text: str, line: int, column: int) -> Cursor | None:
-    """What stands at a line and column, from 1 as in Location; None where that is nothing that can be read."""
+    """Return the content at a line and column, from 1 as in Location; None if it can't be read."""
     text = text.removeprefix(BYTE_ORDER_MARK)
     if exceeds_limits(path, text, Report(), is_json=looks_like_json(path, text)):
         return None

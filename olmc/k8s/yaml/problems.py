@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no YAML, in words and with its place, and what was left open in it."""
+"""Describe the problem of a text that is no YAML, with its place, and the open brackets and quotes in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from olmc.k8s.yaml.split import FOLLOWED, SEPARATOR, YAML_SPACE, is_separator, s
 # The parser: YAML text to events, by ruamel.yaml's C reader where it is installed.
 
 PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
-"""What iterating events raises for a text that is not YAML (the second: it holds a lone surrogate)."""
+"""The errors of iterating events for a text that is not YAML (the second: it has a lone surrogate)."""
 
 # The C reader is libyaml 0.1, which does not know that go-yaml takes [http://host:80] for a text.
 _COLON_IN_FLOW = "found unexpected ':'"
@@ -42,10 +42,10 @@ Result = TypeVar("Result")
 
 
 def parse(text: str, use: Callable[[Iterator[Any]], Result], *, pure: bool = False) -> Result:
-    """What `use` makes of the events (ruamel.yaml.events) of a YAML stream.
+    """Return the result of `use` for the events (ruamel.yaml.events) of a YAML stream.
 
-    `pure` asks for the reader in Python, which also steps in, from the beginning, where the C reader refuses
-    what Kubernetes reads. Raises one of PARSE_ERRORS where the text breaks the grammar.
+    `pure` asks for the reader in Python. It also replaces the C reader, from the beginning, where that rejects a text
+    that Kubernetes reads. Raises one of PARSE_ERRORS where the text breaks the grammar.
     """
     try:
         return use(_events(text, pure))
@@ -116,7 +116,7 @@ class _Scanner(Scanner):
 
 
 def _join_folded(*folded: list[str] | None) -> list[str] | None:
-    """What the line breaks of several runs fold to; None where a run meets the end of the document."""
+    """Return the folded line breaks of several runs; None where a run meets the end of the document."""
     breaks = 0
     for run in folded:
         if run is None:
@@ -151,7 +151,7 @@ class Unclosed(NamedTuple):
 
 
 def unclosed(text: str, lines: list[str], *, pure: bool = False) -> Unclosed:
-    """What stands open where the parser gives up on `text`, whose lines are `lines`."""
+    """Return the open brackets and quotes where the parser stops in `text`, whose lines are `lines`."""
     open_starts: list[Any] = []
     last_scalar: list[Any] = []
 
@@ -198,7 +198,7 @@ _INDENT_HINT = "Give the lines that belong together the same indentation, and wh
 
 
 class _Explanation(NamedTuple):
-    """What to say, and the line and column, from 0, if it is another place than where the parser gave up."""
+    """The text, and the line and column, from 0, if it is another place than where the parser stopped."""
 
     problem: str
     hint: str
@@ -206,7 +206,7 @@ class _Explanation(NamedTuple):
 
 
 class _ParserError(NamedTuple):
-    """What the parser says, where it gave up, and where the thing began that it was reading; all from 0."""
+    """The parser's text, the place where it stopped, and the start of the construct that it was reading; all from 0."""
 
     problem: str
     context: str
@@ -395,10 +395,10 @@ def _instead_of_a_value(error: _ParserError) -> _Explanation | None:
 
 
 def parser_problem(text: str, *, at_problem: bool = False) -> str:
-    """What go-yaml says about a text that it can't parse, "" where the parser has no objection.
+    """Return go-yaml's error for a text that it can't parse, "" for a text that the parser accepts.
 
-    Its version 3 names the line where the construct begins that it does not understand; `at_problem` is for version 2,
-    which names the line where it gives up. See fail() in https://github.com/go-yaml/yaml/blob/v2.4.0/decode.go#L60.
+    Its version 3 names the line where the wrong construct begins; `at_problem` is for version 2, which names the line
+    where it stops. See fail() in https://github.com/go-yaml/yaml/blob/v2.4.0/decode.go#L60.
     """
     try:
         parse(text, lambda events: [*events])

@@ -12,7 +12,7 @@ from olmc.k8s.yaml.document import BYTE_ORDER_MARK, Document, exceeds_limits
 from olmc.k8s.yaml.lines import Lines, UnusualError, read_lines
 
 Documents = Mapping[tuple[str, str], list[Document]]
-"""What files hold, by path and text."""
+"""The content of files, by path and text."""
 Reader = Callable[[str, str, Report], list[Document]]
 
 _BRACKET_FIRST = regex(r"\s*[{\[]")

@@ -1,7 +1,7 @@
-"""What a plain scalar means: go-yaml v2's resolution, then sigs.k8s.io/yaml's way to JSON.
+"""The value of a plain scalar: go-yaml v2's resolution, then sigs.k8s.io/yaml's way to JSON.
 
-The values are those of YAML-to-JSON in Kubernetes' tools with one liberty: a float stays a Python float, also
-an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
+The values are those of YAML-to-JSON in Kubernetes' tools with one liberty: a float stays a Python float, also an
+integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Where a stream ends one document and begins the next: as the readers of Kubernetes split it.
+"""Split a stream into documents as the readers of Kubernetes do.
 
 `kubectl`, Argo CD, OLM and opm split with `YAMLReader` of k8s.io/apimachinery before they read YAML
 (https://github.com/kubernetes/apimachinery/blob/v0.34.0/pkg/util/yaml/decoder.go), kustomize splits with the same rule:
-a line that begins with `---` ends a document if nothing but white space or a comment follows. White space is that of
-Unicode. Any other text there is an error. They read no more than one document of each part. YAML knows other ends, and
-it knows lines that begin with `---` and end nothing. olmc accepts only streams that both split alike.
+a line that begins with `---` ends a document if only white space or a comment follows. White space is that of Unicode.
+Any other text there is an error. They read no more than one document of each part. YAML has other ends of documents,
+and lines that begin with `---` and end none. olmc accepts only streams that both split alike.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _IN_METADATA = regex(r"\n  ([^ :\n#][^:\n]*)")
 
 
 class Head(NamedTuple):
-    """How a document of an object begins; `namespace` is None where its metadata have none."""
+    """The start of a document of an object; `namespace` is None where its metadata have none."""
 
     api_version: str
     kind: str

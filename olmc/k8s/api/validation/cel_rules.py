@@ -271,9 +271,10 @@ _NOT_CHECKED = (
 
 
 def rule_errors(schema: Mapping[str, Any], value: Any, old: Any = None, path: Path | None = None) -> list[FieldError]:
-    """What the rules of a schema find in a value, and in what it holds; `old` is what it was, None for nothing.
+    """Return the errors that the rules of a schema find in a value and its fields; `old` is the previous value, None
+    for none.
 
-    Rules about what was before count where there was something. Fields are in the order of their names.
+    Rules about the previous value count if there is one. Fields are in the order of their names.
     """
     return list(_errors(schema, value, old, path or Path()))
 

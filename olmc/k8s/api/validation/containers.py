@@ -94,7 +94,7 @@ def init_containers_errors(pod: Struct, around: Surrounding) -> Iterator[FieldEr
 
 
 def _common_errors(container: Struct, around: Surrounding) -> Iterator[FieldError]:
-    """What holds for every container, field by field in Kubernetes' order."""
+    """Yield the errors that every container can have, field by field in Kubernetes' order."""
     yield from container.required_text("name", is_dns1123_label)
     yield from container.required("image")
     yield from container.unsupported("terminationMessagePolicy", _MESSAGE_POLICIES)

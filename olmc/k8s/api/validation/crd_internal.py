@@ -20,7 +20,7 @@ _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableField
 
 
 class CrdPart(NamedTuple):
-    """What stands in the spec for all versions, or in one version; `schema` None if there is none."""
+    """The fields of the spec for all versions, or those of one version; `schema` is None without a schema."""
 
     has_schema: bool
     schema: Mapping[str, Any] | None

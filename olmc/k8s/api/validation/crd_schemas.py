@@ -1,7 +1,7 @@
-"""What the API server refuses in the OpenAPI schema of a CRD (apiextensions.k8s.io, Kubernetes 1.36).
+"""The errors of the API server for the OpenAPI schema of a CRD (apiextensions.k8s.io, Kubernetes 1.36).
 
-A schema is judged as a structure, then its defaults, then keyword by keyword; expressions in CEL as far as `cel_rules`
-goes. Whether defaults hold by such rules is not judgement.
+The order is: the structure of a schema, its defaults, then its keywords; expressions in CEL as far as `cel_rules` goes.
+Whether defaults satisfy CEL rules is not checked.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _AT_ROOT = (
     *("MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"),
     *("Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
 )
-"""What may stand at the root of a schema whose status is a subresource, as Go calls it."""
+"""The allowed fields at the root of a schema whose status is a subresource, in Go's names."""
 
 
 _NESTING = frozenset({"not", "allOf", "oneOf", "anyOf", "definitions", "dependencies"})
@@ -75,7 +75,7 @@ class SchemaRules(NamedTuple):
 
 
 class _Context(NamedTuple):
-    """What a schema is a part of: a resource's apiVersion, kind or metadata, and why it may have no default."""
+    """The context of a schema: a resource's apiVersion, kind or metadata, and the reason why it may have no default."""
 
     meta: bool = False
     no_default: str = ""
@@ -94,7 +94,7 @@ class _Judgement(NamedTuple):
 
 
 def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: SchemaRules) -> list[FieldError]:
-    """What the API server refuses of an `openAPIV3Schema` that stands at `root`.
+    """Return the API server's errors for an `openAPIV3Schema` at `root`.
 
     `has_status`: whether the status is a subresource of the version.
     """

@@ -1,7 +1,7 @@
-"""What the API server refuses of CustomResourceDefinitions, in its words and order (Kubernetes 1.36).
+"""The errors of the API server for CustomResourceDefinitions, in its words and order (Kubernetes 1.36).
 
-A CRD is one of v1 as Go keeps it. Not judged is what depends on the rest of the cluster, such as names that another CRD
-has taken, and what `crd_schemas` leaves open.
+A CRD is one of v1 as Go keeps it. Errors that depend on the rest of the cluster are not found, such as names that
+another CRD has taken. Neither are those that `crd_schemas` leaves open.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LOST_VERSION = (
 
 
 def creation_errors(given: Mapping[str, Any]) -> list[FieldError]:
-    """What the API server says of a CRD that is to be created; nothing if it takes it."""
+    """Return the API server's errors for the creation of a CRD; none if it accepts it."""
     crd = internal(given, [])
     # It clears these itself before it looks.
     metadata = {key: value for key, value in crd.metadata.items() if key not in ("namespace", "generation")}
@@ -61,10 +61,10 @@ def creation_errors(given: Mapping[str, Any]) -> list[FieldError]:
 
 
 def update_errors(given: Mapping[str, Any], before: Mapping[str, Any]) -> list[FieldError]:
-    """What the API server says of a CRD that is to take the place of one with the same name.
+    """Return the API server's errors for an update of a CRD.
 
-    Rules that the old one breaks already are not enforced. An old one whose status has no conditions counts as
-    established, as all are that have been there for a moment.
+    Rules that the old CRD breaks already are not enforced. An old one whose status has no conditions counts as
+    established, as every CRD is after a moment.
     """
     old = internal(before, stored_versions(before))
     crd = internal(given, old.stored)

@@ -33,9 +33,9 @@ class JsonText(NamedTuple):
 
 
 class FieldError(NamedTuple):
-    """What is wrong with a field: its name in messages, the kind of error, the value and the detail that are printed.
+    """An error of a field: its name in messages, the kind of error, the value and the detail that are printed.
 
-    `value` None prints no value; `keys` lead to the place in the manifest, whose spelling may be another one.
+    `value` None prints no value; `keys` lead to the place in the manifest, whose spelling may differ.
     """
 
     field: str
@@ -64,7 +64,7 @@ def aggregated(errors: Iterable[object]) -> str:
 
 
 def invalid_text(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> str:
-    """What the API server answers (422) to an object with these errors, of which there is at least one."""
+    """Return the API server's answer (422) for an object with these errors, of which there is at least one."""
     full = f"{kind}.{group}" if group else kind
     return f'{full} "{name}" is invalid: {aggregated(errors)}'
 
@@ -114,7 +114,7 @@ class Path(NamedTuple):
         return Path(".".join(filter(None, (self.field, *names))), self.keys)
 
     def keyed(self, *keys: str | int) -> Path:
-        """What messages call by this name, but stands below."""
+        """Return a path that messages call by this name, and that is at these keys below."""
         return Path(self.field, (*self.keys, *keys))
 
     def invalid(self, value: Any, detail: str) -> FieldError:

@@ -1,6 +1,6 @@
-"""What the API server refuses of metadata, and its rules for names of ports, keys, headers, paths and addresses.
+"""The API server's errors for metadata, and its rules for names of ports, keys, headers, paths and addresses.
 
-Names of objects and labels are judged in olmc.k8s.api.selectors, which says the same in the same way.
+olmc.k8s.api.selectors validates names of objects and labels in the same way.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def _any_name(name: str) -> list[str]:  # noqa: ARG001
 def metadata_errors(
     obj: Mapping[str, Any], name_problems: Callable[[str], list[str]] = _any_name, *, namespaced: bool = False
 ) -> list[FieldError]:
-    """What Kubernetes would say about `metadata` of an object of a kind that has no namespace, or has one."""
+    """Return Kubernetes' errors for `metadata` of an object of a kind with or without namespaces."""
     metadata = Struct(metadata_of(obj), _METADATA)
     errors = metadata.required_text("name", name_problems, "name or generateName is required")
     if namespaced:
@@ -245,7 +245,7 @@ def metadata_errors(
 
 
 def content_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
-    """What Kubernetes would say about the parts of an object's metadata that an update may change."""
+    """Return Kubernetes' errors for the parts of an object's metadata that an update may change."""
     struct = Struct(metadata, _METADATA)
     return [
         *label_errors(struct.map("labels"), struct.at("labels")),
@@ -390,7 +390,7 @@ def secret_errors(obj: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _secret_type_errors(secret: Struct, data: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
-    """What a Secret lacks of that which those of its type hold."""
+    """Yield errors for the data that a Secret of its type requires and lacks."""
     kind = secret.text("type")
     if kind == "kubernetes.io/service-account-token":
         annotations = secret.child("metadata", "annotations")

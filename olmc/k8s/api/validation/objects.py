@@ -1,6 +1,6 @@
-"""What an API server says to an object of a built-in kind that is created, or put in the place of another (R-CAT-702).
+"""The API server's errors for the creation and the update of an object of a built-in kind (R-CAT-702).
 
-The kinds are those that a bundle may hold; CRDs have a module of their own, and so have Deployments.
+The kinds are those that a bundle may contain; CRDs and Deployments have modules of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What objects allow and ask of a cluster: Roles and their bindings (rbac.authorization.k8s.io/v1), NetworkPolicies,
-PodDisruptionBudgets and PriorityClasses, as the API server judges them.
+"""Validate Roles and their bindings (rbac.authorization.k8s.io/v1), NetworkPolicies, PodDisruptionBudgets and
+PriorityClasses as the API server does.
 
-Which errors there are, and in which order, follows the packages validation of
+The errors and their order follow the packages validation of
 https://github.com/kubernetes/kubernetes/tree/master/pkg/apis: rbac, networking, policy and scheduling.
 """
 

@@ -1,4 +1,4 @@
-"""What pods need of nodes, and where they may run: requests and limits, affinity, tolerations, spreading."""
+"""Validate the fields for the scheduling of pods: requests and limits, affinity, tolerations, spreading."""
 
 from __future__ import annotations
 

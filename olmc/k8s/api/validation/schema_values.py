@@ -32,12 +32,12 @@ _NUMBER_BOUNDS = (
     ("maximum", "exclusiveMaximum", operator.le, operator.lt, "less"),
 )
 _NEARLY = 1e-9
-"""How far a quotient may be from an integer, as a part of it, to count as one."""
+"""The largest distance of a quotient from an integer, as a part of it, to count as one."""
 
 
 class _ValuePlace(NamedTuple):
-    """Where a value stands: the whole, the path below it, and whether a schema's format counts that the API server
-    doesn't know."""
+    """The place of a value: the whole value, the path below it, and whether formats count that the API server does not
+    know."""
 
     whole: Path
     path: str = ""
@@ -52,7 +52,7 @@ class _ValuePlace(NamedTuple):
 
 
 class _ValueResult(NamedTuple):
-    """What is wrong with a value, and how many checks of it, and of what is in it, held."""
+    """The errors of a value, and the number of successful checks of it and of its fields."""
 
     problems: tuple[FieldError, ...] = ()
     held: int = 0

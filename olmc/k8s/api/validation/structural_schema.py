@@ -21,9 +21,9 @@ from olmc.k8s.objects import mapping, mappings, text
 
 Schema = Mapping[str, Any]
 Place = Path | tuple["Place", str, str | int | None]
-"""Where the schema begins; or a place, the field below it, and the key or index in that field, if it has any.
+"""The root of a schema; or a place, the field below it, and the key or index in that field, if it has any.
 
-A schema has thousands of places and hardly ever an error, so a place is a chain of steps that only an error spells out.
+A schema has thousands of places and rarely an error, so a place is a chain of steps that only an error writes out.
 """
 
 META_FIELDS = ("apiVersion", "kind", "metadata")
@@ -84,7 +84,8 @@ def at(place: Place, name: str) -> Path:
 
 
 class FieldPath(NamedTuple):
-    """Where a path leads: its steps as the API server spells them, and the schema there; or why it leads nowhere."""
+    """The target of a path: its steps as the API server writes them, and the schema there; or the reason why it has
+    none."""
 
     steps: tuple[str, ...] = ()
     schema: Mapping[str, Any] = {}
@@ -172,8 +173,8 @@ def _own_conversion_error(schema: Schema) -> str:
 
 
 def structural_errors(schema: Schema, place: Place, unusual: Set[int] | None = None) -> list[FieldError]:
-    """What keeps a schema that can be converted from being structural; `place` is where it stands, and `unusual` what
-    `unusual_schemas` gives for it.
+    """Return the reasons why a schema that can be converted is not structural; `place` is its place, and `unusual` is
+    the result of `unusual_schemas` for it.
 
     They come in the order of their texts.
     """

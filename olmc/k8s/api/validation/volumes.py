@@ -158,7 +158,7 @@ def _canonical(divisor: str) -> str:
 
 
 def _divisors(resource: str) -> tuple[tuple[str, ...], str]:
-    """What a resource can be divided by, and how Kubernetes says it."""
+    """Return the divisors of a resource, and Kubernetes' text for them."""
     name = resource.partition(".")[2]
     if resource in _RESOURCES and name == "cpu":
         return ("1m", "1"), "1m and 1 are supported with the cpu"
