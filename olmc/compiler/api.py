@@ -56,7 +56,7 @@ NO_INPUTS = Inputs()
 
 
 class Compilation(NamedTuple):
-    """What compiling a directory gives.
+    """The result of compiling a directory.
 
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.

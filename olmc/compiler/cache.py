@@ -38,7 +38,7 @@ class Cache(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a cache holds: entries, their bytes, and how many bytes it may hold."""
+    """The size of a cache: entries, their bytes, and the largest number of bytes."""
 
     entries: int
     bytes: int

@@ -50,7 +50,7 @@ from olmc.k8s.yaml import read
 
 
 class _BadListError(ValueError):
-    """What keeps bundles from making a package, in OLM's words, and where it stands if that is known."""
+    """The reason why bundles do not make a package, in OLM's words, and its place if that is known."""
 
     def __init__(self, text: str, place: Place | None = None) -> None:
         super().__init__(text)
@@ -215,14 +215,14 @@ _BUILDERS: Mapping[IndexingMode, Callable[[str, Sequence[UncataloguedBundle], Re
 
 
 _NO_CAUSE = "%!s(<nil>)"
-"""What OLM prints in these places, where it means to print an error and has none."""
+"""OLM's text in these places, where it prints an error and has none."""
 
 CRDS, CSVS, PACKAGES = "customResourceDefinitions", "clusterServiceVersions", "packages"
 
 
 @dataclass(slots=True)
 class _ConfigMapReading:
-    """What is known while a ConfigMap is read; `source` is its document."""
+    """The state of reading a ConfigMap; `source` is its document."""
 
     data: Mapping[str, Any]
     source: Source

@@ -1,6 +1,5 @@
-"""What is inside of a catalog's bundles, and what the registry of a catalog serves of them (R-CAT-122, R-CAT-123,
-R-CAT-129, R-CAT-303).
-"""
+"""The content of a catalog's bundles, and the part of it that the registry of a catalog serves (R-CAT-122, R-CAT-123,
+R-CAT-129, R-CAT-303)."""
 
 from __future__ import annotations
 

@@ -245,8 +245,8 @@ class _Draft:
 
 
 class _ReadProperties(NamedTuple):
-    """What was made of the value of a property, by its type and identity, as many stand in several bundles; and, as
-    versions of an operator differ in little, the items of lists in content that were found to be sound."""
+    """The results of properties, by their type and the identity of their value, as many values are in several bundles.
+    It also has the valid items of lists in content, as versions of an operator differ in little."""
 
     made: dict[tuple[str, int], tuple[dict[str, Any] | DecodeError, Property]]
     sound: props.SoundItems

@@ -19,7 +19,7 @@ from olmc.k8s.objects import as_text
 from olmc.k8s.semver import Version, parse_strict
 
 NO_VERSION = "0.0.0-z"
-"""What a bundle without a version counts as, so that it is below every other."""
+"""The version of a bundle without one, so that it is below every other."""
 
 
 class Versioned(NamedTuple):
@@ -64,14 +64,14 @@ class Edges(NamedTuple):
 
 
 class PackageProblem(NamedTuple):
-    """What keeps a package from being loaded: OLM's text, and where it stands."""
+    """The reason why a package can't be loaded: OLM's text, and its place."""
 
     text: str
     place: Place | None
 
 
 class _SubstituteError(ValueError):
-    """What is wrong with a bundle's substitution, in OLM's words."""
+    """The problem of a bundle's substitution, in OLM's words."""
 
     def __init__(self, text: str, bundle: UncataloguedBundle) -> None:
         super().__init__(text)

@@ -138,7 +138,7 @@ def _rules(path: str, text: str) -> list[_Rule]:
 
 
 def _rule(folder: str, line: str) -> _Rule | None:
-    """What a line says; None for one that is no pattern to Go, which fits nothing then."""
+    """Return the rule of a line; None for an invalid pattern in Go, which matches nothing."""
     includes = line.startswith("!")
     line = line.removeprefix("!")
     only_folders = line.endswith("/")
@@ -370,7 +370,7 @@ def _kind(document: Document) -> Any:
 
 
 def bundle_errors(bundle: UncataloguedBundle, rule: Rule, indexing: Indexing) -> Iterator[CatalogError]:
-    """What keeps a bundle out of the old database; `rule` is the one broken when its APIs are not in order."""
+    """Yield the errors that keep a bundle out of the old database; `rule` is the one broken by invalid APIs."""
     if base_of(bundle) and not indexing.alpha:
         yield CatalogError(rules.SUBSTITUTES_FOR, bundle.location)
     try:
@@ -461,7 +461,7 @@ def load_catalog(
 
 
 def _go_problem(text: str, problem: str) -> str:
-    """What Go says of a text that is no YAML."""
+    """Return Go's error for a text that is no YAML."""
     from olmc.k8s.yaml.problems import parser_problem  # hardly any catalog is no YAML
 
     return f"error converting YAML to JSON: {parser_problem(text, at_problem=True) or problem}"

@@ -314,7 +314,7 @@ class CatalogError(NamedTuple):
 
     @property
     def cause(self) -> DecodeFailure | None:
-        """What does not fit the type that it has in Go, if that is what is wrong."""
+        """Return the failure of a value of a wrong type in Go, None for other problems."""
         cause = self.values.get("cause")
         return decode_failure(cause) if isinstance(cause, DecodeError) else None
 
@@ -413,7 +413,7 @@ def index_of(rows: Iterable[Row]) -> CatalogIndex:
 
 
 def _offer(prop: Property) -> Any:
-    """What others may require by a property; None for one that can't be decoded, which offers nothing, as in OLM."""
+    """Return the part of a property that others may require; None for one that can't be decoded, which OLM ignores."""
     try:
         fields = decode(prop.type, prop.value)
     except DecodeError:

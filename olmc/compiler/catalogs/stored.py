@@ -41,7 +41,7 @@ class StoredCatalog(NamedTuple):
 
 
 class NotStorableError(ValueError):
-    """What a stored catalog has no form for."""
+    """A catalog that has no stored form."""
 
 
 # olmc reads the catalog again if the stored form has changed.

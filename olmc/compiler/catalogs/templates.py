@@ -28,7 +28,7 @@ _NAME = frozenset({"name"})
 
 
 class TemplateError(Exception):
-    """What keeps a template from being expanded: a broken rule with its values, and the keys to where it stands."""
+    """The reason why a template can't be expanded: a broken rule with its values, and the keys to its place."""
 
     def __init__(self, rule: Rule, keys: Keys = (), **values: object) -> None:
         super().__init__(rule.message.format(**values))
@@ -44,7 +44,7 @@ def template_error(cause: object, *keys: str | int) -> TemplateError:
 
 @dataclass(frozen=True, slots=True)
 class TemplateContext:
-    """What it takes to expand a template: its document, the bundles by reference, and where findings go."""
+    """The context of expanding a template: its document, the bundles by reference, and the report."""
 
     source: Source
     bundles: Mapping[str, UncataloguedBundle]
@@ -263,7 +263,7 @@ class _Member(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Which channels a template asks for, and which kind the default one shall be."""
+    """The channels that a template asks for, and the kind of the default one."""
 
     kinds: tuple[Kind, ...]
     preference: Kind

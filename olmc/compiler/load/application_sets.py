@@ -27,7 +27,7 @@ FIELD = regex(r"\{\{-?\s*\.?([A-Za-z_][\w.\[\]/-]*)\s*-?\}\}")
 _MOST = 20_000
 _EFFORT = 2_000_000
 _CHARACTERS, _FILE = 16, 50
-"""How many characters cost as much as one value, and as how many values a file that is read counts."""
+"""The number of characters that cost as much as one value, and the number of values that a read file counts as."""
 
 Parameters = Mapping[str, Any]
 
@@ -37,8 +37,8 @@ class _OpenError(Exception):
 
 
 class Effort:
-    """What may be done for all ApplicationSets of a repository: generators multiply, and templates are filled in for
-    each combination, so that a small file may ask for more than anybody can do."""
+    """The budget for all ApplicationSets of a repository. Generators multiply, and templates are filled in for each
+    combination, so that a small file may cause unlimited work."""
 
     def __init__(self, most: int = _EFFORT) -> None:
         self.left = most
@@ -78,7 +78,7 @@ def applications_of(
 
 
 class _Repository(NamedTuple):
-    """What generators read, how much may be done for it, and whether templates are those of Go."""
+    """The input of generators, their budget, and whether templates are those of Go."""
 
     root: Path
     files: Sequence[str]
@@ -317,7 +317,7 @@ class _Name(str):
 
 
 def _called(words: Sequence[Any]) -> Any:
-    """What a field, or a function with its arguments, comes to."""
+    """Return the value of a field, or of a function with its arguments."""
     first, *rest = words or [None]
     if not isinstance(first, _Name):
         if rest or first is None:

@@ -51,10 +51,10 @@ _NAMES = {
 _JSONNET = (".jsonnet", ".libsonnet")
 _HELMFILES = "helmfile.d"
 _LIBRARIES = ("", "lib", "vendor")
-"""Where tools for Jsonnet look for what is imported, in each folder above."""
+"""The folders of imports in which tools for Jsonnet look, in each folder above."""
 _LONGEST = 1_000
 _MOST_PATHS = 300_000
-"""How many texts are tried as paths. Where there are more, which no repository needs, any file may be named."""
+"""The number of texts that are tried as paths. With more texts, which no repository needs, any file may be named."""
 
 
 class BuildFile(NamedTuple):
@@ -71,8 +71,8 @@ class _TooManyPathsError(Exception):
 
 
 class _PathSearch:
-    """How many texts were tried as paths, and the texts in the files that configure plugins: many kustomizations may
-    have the same."""
+    """The number of texts that were tried as paths, and the texts in the files that configure plugins: many
+    kustomizations may have the same."""
 
     def __init__(self) -> None:
         self.paths = 0
@@ -99,7 +99,7 @@ class BuildTree(NamedTuple):
         return "" if path == "." else path
 
     def paths(self, folder: str, text: str) -> Iterator[str]:
-        """What a text may name: as a path, or as `key=path`."""
+        """Yield the paths in a text: the text itself, or the end of `key=path`."""
         if text and len(text) <= _LONGEST and "\n" not in text:
             yield self.joined(folder, text)
             if "=" in text:
@@ -307,7 +307,7 @@ def _inner_texts(values: Sequence[Any]) -> Iterator[str]:
 # kustomize itself then does with the Policies what the kustomizations say: patches, labels, names.
 
 Run = Callable[[Path], str]
-"""What kustomize makes of a folder; raises GenerationError."""
+"""A function that builds a folder with kustomize; raises GenerationError."""
 
 _POLICIES = "olmc-policies.yaml"
 

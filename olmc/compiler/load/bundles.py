@@ -138,9 +138,9 @@ SUGGESTED = "operatorframework.io/suggested-namespace"
 SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 ANNOTATIONS_FILE = "annotations"
-"""How the names of the files begin that hold a bundle's annotations by custom."""
+"""The usual start of the names of files with a bundle's annotations."""
 NO_TEXT = "Write a text as the value, in quotes if it looks like something else."
-"""What to do about the value of an annotation that is no text."""
+"""The hint for an annotation whose value is no text."""
 
 _ROLE_KEYS = (PACKAGE, CHANNELS, DEFAULT_CHANNEL)
 """The annotations that make a file that of the annotations; OLM decodes no others."""
@@ -207,7 +207,7 @@ CATALOGS_FOLDER = "catalogs"
 
 
 LEAST_PACKAGES = 16
-"""How many folders of packages make a repository of bundles: olmc reads fewer at once in a moment."""
+"""The number of folders of packages that make a repository of bundles: olmc reads fewer at once quickly."""
 
 
 def has_many_packages(folder: Folder) -> bool:
@@ -309,7 +309,7 @@ def is_almost_csv(kind: str) -> bool:
 
 
 def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:
-    """What is reported about a bundle in which no file is a CSV, nor was meant to be one."""
+    """Return the finding about a bundle in which no file is a CSV or resembles one."""
     if not files:
         return rules.NO_BUNDLE_OBJECTS.finding(Location(folder.path or "."), path=manifests.path)
     almost = next((f.manifest for f in files if is_almost_csv(f.manifest.object["kind"])), None)
@@ -509,7 +509,7 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
 
 BUNDLE_FOLDER = "bundle"
 _CSV_BASES = ("config", "manifests", "bases")
-"""Where a project keeps what its CSV is generated from; one of kubebuilder alone has no such folder."""
+"""The folder with the sources of a project's CSV; a project of kubebuilder alone has no such folder."""
 _CSV_FILE = ".clusterserviceversion.yaml"
 
 
@@ -579,7 +579,7 @@ def _has_csv_bases(folder: Folder) -> bool:
 _OPENSHIFT_GROUPS = ".openshift.io"
 _SUBSCRIBED = "operators.openshift.io/valid-subscription"
 _RESERVED = "openshift-"
-"""How the namespaces begin that an OpenShift keeps for itself."""
+"""The prefix of the namespaces that an OpenShift reserves for itself."""
 
 
 def openshift_place_of(bundle: Bundle) -> Location | None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from olmc.compiler.model.options import Indexing
 
     CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
-    """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
+    """A function that makes a catalog of a folder and its texts, as `olmc.compiler.catalogs.loading.load_catalog`
+    does."""
 
 _PACKAGE, _BUNDLE = "olm.package", "olm.bundle"
 _TEMPLATES = frozenset({
@@ -125,7 +126,8 @@ def _without_sources(
 
 
 class _Subtree(NamedTuple):
-    """What the catalog files below a folder have: of each package the units that define it, and those that fill it."""
+    """The content of the catalog files below a folder: of each package the units that define it, and those that fill
+    it."""
 
     defined: dict[str, int]
     filled: set[str]

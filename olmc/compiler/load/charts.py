@@ -117,7 +117,7 @@ def outside_of_charts(folder: Folder) -> Iterator[str]:
 
 
 def read_chart(folder: Path, root: Path) -> Chart:
-    """What a chart says of itself; paths in messages are relative to `root`."""
+    """Return the metadata of a chart; paths in messages are relative to `root`."""
     content, path = _content(folder / CHART_FILE, root)
     declared_in, declaring, shown = CHART_FILE, content, path
     if "dependencies" not in content and (folder / _REQUIREMENTS).is_file():
@@ -170,7 +170,7 @@ def _local(folder: Path, repository: str) -> Path | None:
 
 
 class StagingError(Exception):
-    """Why a chart can't be copied for Helm."""
+    """The reason why a chart can't be copied for Helm."""
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -192,8 +192,8 @@ def files_below(folder: Path) -> list[Path]:
 
 
 class _Bounds:
-    """What is left of the number of files and folders, and of bytes. Folders count even if they are empty: two links
-    in each of 26 folders, which lead to the next one, are 2^26 folders."""
+    """The remaining number of files and folders, and of bytes. Folders count even if they are empty: two links in each
+    of 26 folders, which lead to the next one, are 2^26 folders."""
 
     def __init__(self) -> None:
         self.entries, self.bytes = _MOST_FILES, _MOST_BYTES
@@ -213,7 +213,7 @@ class _Bounds:
 
 
 class _Copying(NamedTuple):
-    """What a copy may reach, and what is left of its bounds."""
+    """The places that a copy may read, and its remaining bounds."""
 
     home: Path
     bounds: _Bounds

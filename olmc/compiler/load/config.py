@@ -136,7 +136,7 @@ def indexing_from(config: Mapping[str, Any]) -> Indexing:
 
 
 def narrowing_of(root: Path, config: Mapping[str, Any], folder: Folder | None = None) -> Narrowing:
-    """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself; `folder` is its tree, if it
+    """Return the files that the workspace at `root` with the olmc.yaml `config` leaves out; `folder` is its tree, if it
     was scanned."""
     ignored = (*git_ignore_lines(root, folder), *(config.get("ignore") or ()), *ignore_lines(root))
     include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
@@ -155,7 +155,7 @@ def cluster_catalogs(root: Path, config: Mapping[str, Any]) -> tuple[Manifest, .
 
 
 class EntrySettings(NamedTuple):
-    """What the olmc.yaml of the entries of a cluster say: the values of settings, and catalogs of the cluster."""
+    """The settings in the olmc.yaml of the entries of a cluster: values of settings, and catalogs of the cluster."""
 
     values: Mapping[str, Any]
     catalogs: tuple[Manifest, ...]

@@ -47,14 +47,15 @@ _LONGEST_LINE = 2_048
 _BINARY = "binary"
 _RELEVANT = ("working-tree-encoding", "filter", "ident", "eol", "text", "crlf", "export-ignore", "export-subst")
 _MOST, _WITH_FOLDERS = 1_000_000, 5
-"""How many files may be compared with how many patterns, both multiplied; one with folders counts as several."""
+"""The limit of files multiplied by patterns; a pattern with folders counts as several."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 
 _Value = str | bool | None
 
 
 class CheckoutEffect(NamedTuple):
-    """What git does to a file at checkout: the attributes, each with its value, and the file that sets them."""
+    """The effect of git's attributes on a file at checkout: the attributes, each with its value, and the file that sets
+    them."""
 
     attributes: tuple[str, ...]
     values: str
@@ -228,10 +229,10 @@ def _as_glob(pattern: str) -> str:
 
 
 class Treatment(StrEnum):
-    """How olmc treats a file on which a result depends.
+    """The treatment of a file on which a result depends.
 
     COMPILED: its content is in the objects that olmc compiles. COMPARED: olmc compares the objects in it, or its text,
-    as what is left out. REPORTED: olmc reports that it comes, goes or changes, as a risk.
+    as left out content. REPORTED: olmc reports its addition, removal or change as a risk.
     """
 
     COMPILED = "compiled"
@@ -456,7 +457,7 @@ def _by_name(tree: BuildTree, path: str, texts: Mapping[str, str]) -> Iterator[t
 
 
 def _row_of(name: str) -> DecidingFile | None:
-    """What a file of this name is, None for nothing that the table has by name."""
+    """Return the role of a file of this name, None if the table does not have the name."""
     if name.startswith(_OF_APPLICATION[0]) and name.endswith(_OF_APPLICATION[1]):
         return _SOURCE
     return _BY_NAME.get(name)
@@ -471,7 +472,7 @@ def _digest(root: Path, path: str, row: DecidingFile, *, is_link: bool = False) 
 
 
 def _above(home: Path, place: str) -> dict[Decider, str]:
-    """What stands in the folders above and counts below them, too."""
+    """Return the deciding files in the folders above that also count below them."""
     found = {}
     for number in range(1, place.count("/") + 2):
         up = "/".join([".."] * number)
@@ -502,7 +503,7 @@ def _content_elsewhere(root: Path, path: str, home: Path | None) -> str:
 
 
 def _named(tree: BuildTree, inputs: Inputs, objects: tuple[ToolObject, ...], place: str) -> dict[Decider, str]:
-    """What the objects of GitOps tools name, without values with which a chart is rendered here."""
+    """Return the files that the objects of GitOps tools name, without values with which olmc renders a chart."""
     if not objects:
         return {}
     start = f"{place}/" if place else ""

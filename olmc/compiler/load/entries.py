@@ -155,13 +155,13 @@ def appliers_in(root: Path, folder: Folder) -> Appliers:
 
 
 _MOST_LEVELS = 5
-"""How many charts in a row may make Applications of each other."""
+"""The number of charts in a row that may create Applications of each other."""
 
 
 def _rendered_once(
     root: Path, path: str, release: Release | None, known: dict[tuple[str, Release | None], tuple[Manifest, ...] | None]
 ) -> tuple[Manifest, ...] | None:
-    """What a chart becomes in a release, None if olmc can't render it."""
+    """Return the objects of a chart in a release, None if olmc can't render it."""
     key = path, release
     if key not in known:
         report = Report()
@@ -606,7 +606,7 @@ def _joined(folder: str, reference: KustomizationReference) -> str | None:
 
 
 class _Holding(NamedTuple):
-    """Which kustomizations have something of OLM, as far as that was asked for."""
+    """The kustomizations that have objects of OLM, as far as olmc has read them."""
 
     root: Path
     nodes: Mapping[str, _KustomizedFolder]

@@ -156,7 +156,7 @@ def _check_in_set(line: str) -> None:
 
 
 def spec_of(patterns: Iterable[str]) -> PathPatterns:
-    """What decides whether a path, relative to where the patterns count, is one that they name.
+    """Return a matcher for paths relative to the folder of the patterns.
 
     Raises ValueError for a pattern that can't be used.
     """
@@ -178,7 +178,7 @@ MAX_FILE_BYTES = FILE_BYTES.most
 IGNORE_FILE = ".olmcignore"
 GIT_IGNORE_FILE = ".gitignore"
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
-"""How files begin whose content is in Git LFS."""
+"""The start of a file whose content is in Git LFS."""
 
 _GIT = ".git"
 _GLOB = regex(r"[\\*?\[\]]")
@@ -245,7 +245,7 @@ def without_files(folder: Folder, paths: Collection[str]) -> Folder:
 
 
 def no_folder(path: Path) -> str:
-    """What keeps a path from being the directory of a workspace, as in "PATH does not exist"; "" for nothing."""
+    """Return the reason why a path is not the directory of a workspace, as in "PATH does not exist"; "" for none."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -333,10 +333,10 @@ def scan_workspace(
 
 
 class _Seen:
-    """What a scan has come upon: the real folders, how many files and folders there are and may be, how many patterns
-    and how much was done with them, and the limit that it met; which folders are whole, and which ones an earlier scan
-    knows to be, and whether there are links; how many files and folders are in bundles, if these have a limit of their
-    own, and the path beyond the limit of a workspace."""
+    """The progress of a scan: the real folders, the number and the limit of files and folders, the patterns and the
+    work done with them, and the limit that it met. It also has the whole folders, those that an earlier scan knows to
+    be whole, and whether there are links. At last it has the number of files and folders in bundles, if these have a
+    limit of their own, and the path beyond the limit of a workspace."""
 
     def __init__(self, known: ScannedFolder | None = None, *, by_package: bool = False) -> None:
         self.by_package = by_package
@@ -374,9 +374,9 @@ class _Seen:
 
 
 class _Scan(NamedTuple):
-    """How a tree is looked through: where its root is, also when links are resolved, the patterns of what is left out,
-    and whether hidden folders are looked into as well. `git_lines` are the patterns of `.gitignore` so far, which count
-    before `lines`; None where git has no say. `below_link`: whether a link has led to where it looks."""
+    """The settings of a scan: its root, also with links resolved, the patterns of left out files, and whether it reads
+    hidden folders as well. `git_lines` are the patterns of `.gitignore` so far, which count before `lines`; None
+    without git's rules. `below_link`: whether a link has led to the present folder."""
 
     root: Path
     home: Path
@@ -482,7 +482,8 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
 
 
 def _children(how: _Scan, path: str) -> list[os.DirEntry[str]]:
-    """What a folder holds, by bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
+    """Return the entries of a folder, by bytes, as Go lists folders: the first CSV of a bundle depends on it
+    (R-CAT-101).
 
     Raises OSError.
     """
@@ -514,7 +515,7 @@ def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> Pa
 
 
 _EFFORT = 4
-"""How often as many patterns as there may be may be put together in a way that takes its time."""
+"""The number of costly compilations of the largest set of patterns."""
 
 
 def _is_within_limits(how: _Scan, path: str) -> bool:
@@ -666,7 +667,7 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
 
 
 def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
-    """What a file holds, or None with a diagnostic when it can't be read or leads out of the workspace."""
+    """Return the content of a file, or None with a diagnostic when it can't be read or is outside of the workspace."""
     try:
         if (root / path).is_symlink() and _inside(root / path, real_path(root)) is None:
             report.add(_not_followed(root, path))

@@ -26,7 +26,7 @@ _ARGO, _FLUX_HELM, _FLUX_SOURCE = "argoproj.io/", "helm.toolkit.fluxcd.io/", "so
 _WILD = frozenset("*?[")
 _LONGEST = 1_000
 _MOST = 300_000
-"""How many paths may be compared with patterns; a file that is read counts as many of them."""
+"""The number of paths that may be compared with patterns; a file that is read counts as many of them."""
 _FILE, _CHARACTERS = 50, 16
 
 ARGO_READS = "Argo CD reads such a file for an Application"
@@ -203,7 +203,7 @@ def _of_argo(each: ToolObject, search: _Search) -> Iterator[NamedFile]:
 
 
 def _of_generators(each: ToolObject, folders: Sequence[str], search: _Search) -> Iterator[NamedFile]:
-    """What the generators of an ApplicationSet read, and what the values that they fill in name."""
+    """Yield the files that the generators of an ApplicationSet read, and those that the filled in values name."""
     spec = spec_of(each.object)
     tops = list(dict.fromkeys(["", *(folder for folder in folders if not _WILD & set(folder))]))
     filled = [*all_texts(spec.get("generators")), *_texts_of_patch(as_text(spec.get("templatePatch")))]

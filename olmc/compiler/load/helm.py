@@ -71,7 +71,7 @@ def _parts(template: str) -> Iterator[list[tuple[int, str]]]:
 
 
 SECONDS = 60
-"""How long Helm may take."""
+"""The limit of Helm's time."""
 
 LIBRARY = "helm_python"
 """The package of the extra olmc[helm]."""
@@ -92,7 +92,7 @@ class HelmTarget(NamedTuple):
 
 
 class Rendering(NamedTuple):
-    """What a chart becomes, and the files that it is made of, relative to the workspace."""
+    """The objects of a chart, and the files that it is made of, relative to the workspace."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
@@ -118,9 +118,9 @@ class _Staged(NamedTuple):
 def render(
     root: Path, folder: Path, release: Release, target: HelmTarget, kinds: Iterable[str], report: Report
 ) -> Rendering:
-    """What the chart in `folder` becomes in a release; nothing, with the reason in `report`, where that can't be known.
+    """Return the objects of the chart in `folder` in a release; none, with the reason in `report`, if they are unknown.
 
-    Paths are relative to the workspace at `root`; `kinds` of OLM are those that its templates speak of.
+    Paths are relative to the workspace at `root`; `kinds` are the kinds of OLM in its templates.
     """
     chart = read_chart(real_path(folder), root)
     command = f"helm template {quote(folder.name if folder.is_absolute() else folder.as_posix())}"
@@ -185,7 +185,7 @@ _SHOWN = 12
 
 
 def _report_unknown(root: Path, chart: Chart, release: Release, report: Report) -> None:
-    """What is not known of a chart that is rendered: values, and dependencies that are not in the repository."""
+    """Report the unknown parts of a rendered chart: values, and dependencies that are not in the repository."""
     if release.unknown:
         fields, name = " and ".join(release.unknown), release.applier
         place = _from(root, release, release.place)
@@ -253,7 +253,7 @@ def _value_file(root: Path, file: ValueFile, release: Release, report: Report) -
 
 
 class _Request(NamedTuple):
-    """What Helm is asked for."""
+    """A request to Helm."""
 
     release: Release
     values: dict[str, Any]
@@ -286,7 +286,7 @@ def _script(*arguments: str) -> list[str]:
 
 
 def _by_program(program: str, request: _Request) -> list[tuple[str, str]] | Output:
-    """What `helm template` prints, by the names of the templates, or the output with its problem."""
+    """Return the output of `helm template` by the names of the templates, or the output with its problem."""
     release = request.release
     values = request.chart.with_name("values.json")
     values.write_text(json.dumps(request.values), encoding="utf-8")

@@ -37,7 +37,7 @@ class SchemaProblem(NamedTuple):
         return ".".join(map(str, self.keys))
 
     def written(self, value: Any) -> str:
-        """What stands there in the whole value."""
+        """Return the text at this place of the whole value."""
         for key in self.keys[:-1] if self.of_key else self.keys:
             value = value[key]
         return str(self.keys[-1]) if self.of_key else str(value)
@@ -198,7 +198,7 @@ _LONGEST = 60
 
 
 class SchemaError(Protocol):
-    """What is used of an error of `jsonschema`."""
+    """The used part of an error of `jsonschema`."""
 
     message: str
     validator: Any

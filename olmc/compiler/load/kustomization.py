@@ -1,7 +1,7 @@
-"""What a kustomization reaches: the files that it is built of, and what it would ask others for.
+"""Find the files that a kustomization is built of, and its remote references.
 
-A kustomization names folders with kustomizations of their own, also beside and above it, and files. What it names by
-URL kustomize would fetch; olmc names it instead.
+A kustomization names folders with kustomizations of their own, also beside and above it, and files. kustomize would
+fetch references with a URL; olmc only names them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from olmc.k8s.yaml import locate, read
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 REPOSITORY_MARK = ".git"
-"""What the top of a repository has: a folder, or in work trees that share one a file."""
+"""The mark of the top of a repository: a folder, or in shared work trees a file."""
 
 # Lists of folders or files, lists of files, and where files stand in lists of mappings.
 _FOLDERS = ("resources", "bases", "components", "generators", "transformers", "validators")
@@ -45,8 +45,8 @@ _REPOSITORY = regex(
 
 
 class KustomizationReference(NamedTuple):
-    """What a kustomization names: the keys that lead to it, the text, whether it may be a folder, and whether it is a
-    Helm chart."""
+    """A reference of a kustomization: the keys that lead to it, the text, whether it may be a folder, and whether it is
+    a Helm chart."""
 
     keys: tuple[str | int, ...]
     text: str
@@ -55,7 +55,7 @@ class KustomizationReference(NamedTuple):
 
 
 class Remote(NamedTuple):
-    """What a kustomization has from elsewhere, and where it says so."""
+    """A remote reference of a kustomization, and its place."""
 
     text: str
     place: Location
@@ -63,9 +63,9 @@ class Remote(NamedTuple):
 
 
 class MissingFile(NamedTuple):
-    """What a kustomization names and the repository lacks: as a resolved path, by which keys and text, and where it
-    says so; whether a build without it is the same but for the objects that it has, and a `.gitignore` keeps it out of
-    the repository. `of_policies`: a PolicyGenerator names it."""
+    """A file that a kustomization names and the repository lacks: as a resolved path, the keys and the text of the
+    reference, and its place. It also states whether a build without it only lacks its objects, and whether a
+    `.gitignore` keeps it out of the repository. `of_policies`: a PolicyGenerator names it."""
 
     path: Path
     kustomization: Path
@@ -247,7 +247,7 @@ def policy_references(content: Mapping[str, Any], folder: Path) -> Iterator[Kust
 
 
 def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
-    """What the configuration of a generator or a transformer has by URL: it reads files as the kustomization does."""
+    """Yield the URLs in the configuration of a generator or a transformer: it reads files as the kustomization does."""
     for document in read("", text, Report()):
         plugin = mapping(document.value)
         path = plugin.get("path")
@@ -268,8 +268,8 @@ def _items(content: Mapping[str, Any], field: str) -> list[Any]:
 
 
 class KustomizationNode(NamedTuple):
-    """What a kustomization by itself names, as `KustomizationTree` has it of all; `below` are the kustomizations of the
-    folders that it names."""
+    """The references of one kustomization, as `KustomizationTree` has them for all; `below` are the kustomizations of
+    the folders that it names."""
 
     below: tuple[Path, ...]
     files: tuple[Path, ...]
@@ -282,7 +282,7 @@ class KustomizationNode(NamedTuple):
 
 
 class SharedBases(NamedTuple):
-    """What earlier builds of a repository have read, which later ones need not read again: its kustomizations, and the
+    """The results of earlier builds of a repository, which later ones need not read again: its kustomizations, and the
     manifests in other files."""
 
     nodes: dict[Path, KustomizationNode]
@@ -290,9 +290,9 @@ class SharedBases(NamedTuple):
 
 
 def read_tree(start: Path, root: Path, known: dict[Path, KustomizationNode] | None = None) -> KustomizationTree:
-    """What a build of the kustomization `start` reads; places are relative to `root`.
+    """Return the files that a build of the kustomization `start` reads; places are relative to `root`.
 
-    Nothing outside of the repository that `root` is in is looked at; without a repository there is no such bound.
+    It reads no file outside of the repository that contains `root`; without a repository there is no such bound.
     `known` has the kustomizations that earlier calls with this root have read, and gets those that this one reads.
     """
     home = repository_of(root)

@@ -53,7 +53,7 @@ _OUTER = regex(r"^.*recursed accumulation of path (?=')", re.DOTALL)
 
 
 class Output(NamedTuple):
-    """What a tool printed; `problem` says why it is nothing, "" for no problem."""
+    """The output of a tool; `problem` is the reason for no output, "" for no problem."""
 
     text: str
     problem: str = ""
@@ -103,7 +103,7 @@ def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
+    """Return the environment of a tool: an empty home, no programs to call, and a proxy without a server."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
     places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
     # Without it no program starts on Windows.
@@ -128,7 +128,7 @@ def _cleaned(text: str) -> str:
 
 
 SECONDS = 60
-"""How long a build may take."""
+"""The time limit of a build."""
 
 _SHOWN = 12
 # A generator is left out as a whole, with the values that it has from elsewhere.
@@ -138,8 +138,8 @@ _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
 
 
 class Build(NamedTuple):
-    """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
-    it install, which is among the manifests; `refused` are Subscriptions that the API server does not take."""
+    """The objects of a kustomization, the files that it was built of, relative to the workspace, and the objects that
+    its policies install, which are among the manifests. `refused` are Subscriptions that the API server rejects."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
@@ -148,8 +148,9 @@ class Build(NamedTuple):
 
 
 def build(root: Path, kustomization: Path, report: Report, bases: SharedBases | None = None) -> Build:
-    """What the kustomization of the workspace at `root` builds to; nothing, with the reason in `report`, where it can't
-    be built without a network or without a tool. `bases` has what earlier builds with this root have read."""
+    """Return the objects of the kustomization of the workspace at `root`. Return none, with the reason in `report`, if
+    it can't be built without a network or without a tool. `bases` has the files that earlier builds with this root have
+    read."""
     bases = bases if bases is not None else SharedBases({}, {})
     tree = read_tree(kustomization, root, bases.nodes)
     paths = tuple(relative_path(path, root) for path in (*tree.kustomizations, *tree.files))
@@ -224,7 +225,7 @@ def _build_folder(tool: list[str], folder: Path) -> Output:
 
 
 def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
-    """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
+    """Build a kustomization whose PolicyGenerators are replaced by the Policies that they make."""
 
     def built(folder: Path) -> str:
         output = _build_folder(tool, folder)
@@ -245,7 +246,8 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
 
 
 def _installed_by_policies(manifests: tuple[Manifest, ...], origins: _Origins, report: Report) -> Installed:
-    """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
+    """Return the objects that the policies of a build put into a cluster, each with the place where it is written, if
+    known."""
     written = list(origins.written())
     known = defaultdict[tuple[str, str], list[Manifest]](list)
     for manifest in written:
@@ -271,7 +273,7 @@ def _changed_origin(built: KubernetesObject, known: Iterable[Manifest]) -> Sourc
 
 
 class _Origins(NamedTuple):
-    """Where the objects of a build come from; `read` has the manifests in files that earlier builds have read."""
+    """The origins of the objects of a build; `read` has the manifests in files that earlier builds have read."""
 
     root: Path
     tree: KustomizationTree

@@ -110,7 +110,7 @@ class Asked(NamedTuple):
 
 
 def asked_by(objects: Mapping[ObjectKey, KubernetesObject]) -> Asked:
-    """What the CatalogSources and the CSVs among the objects make count."""
+    """Return the objects and kinds that count because CatalogSources and CSVs among the objects name them."""
     configmaps, kinds = set(), set()
     for key, obj in objects.items():
         if (key.group, key.kind) == (OLM_GROUP, "CatalogSource"):
@@ -489,7 +489,7 @@ def _last_applied(key: ObjectKey, manifest: Manifest, report: Report) -> Kuberne
 
 
 MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
-"""How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
+"""The largest size of an unpacked archive; must-gathers are mostly logs, and have some hundred megabytes."""
 MAX_MEMBERS = 1_000_000
 MAX_TABLES = 16
 STREAM = "-"

@@ -24,7 +24,7 @@ except ImportError:  # not on every system
     resource = None  # type: ignore[assignment]
 
 MEMORY = 4 * 1024**3
-"""How many bytes of memory there may be, addresses that are only reserved among them."""
+"""The largest number of bytes of memory, reserved addresses included."""
 
 CPU_SECONDS = 60
 _FILE_BYTES = 512 * 1024**2
@@ -50,7 +50,8 @@ def give_up_rights() -> None:
 
 
 def rendered(request: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the library makes of a chart: names as Helm has them (`chart/templates/a.yaml`), each with its text."""
+    """Return the library's rendering of a chart: names as Helm has them (`chart/templates/a.yaml`), each with its
+    text."""
     from helm_python import _native  # type: ignore[import-not-found, import-untyped, unused-ignore]
     from helm_python.chart import Chart  # type: ignore[import-not-found, import-untyped, unused-ignore]
 

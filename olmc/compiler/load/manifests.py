@@ -281,7 +281,7 @@ def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:
 
 
 def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
-    """What the API server refuses of the kinds that olmc knows."""
+    """Return the API server's errors for the kinds that olmc knows."""
     if _has_schema(obj):
         return problems(_SCHEMAS[obj["kind"]], obj)
     if obj["apiVersion"] == CRD_V1 and obj["kind"] == CRD_KIND:
@@ -292,7 +292,7 @@ def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
 
 
 def _typed_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
-    """What Go's types refuse of a core object."""
+    """Yield the errors of Go's types for a core object."""
     if obj["kind"] == "ConfigMap":
         for field in ("data", "binaryData"):
             values = obj.get(field) or {}

@@ -92,7 +92,7 @@ def without_templates(obj: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 MANAGED_LABEL = "operatorpolicy.policy.open-cluster-management.io/managed"
-"""What the controller marks its Subscriptions with."""
+"""The label of the controller's Subscriptions."""
 
 _SUBSCRIPTION_FIELDS = ("source", "name", "channel", "startingCSV", "sourceNamespace", "installPlanApproval", "config")
 _GROUP_FIELDS = ("selector", "targetNamespaces", "serviceAccountName", "staticProvidedAPIs", "upgradeStrategy")
@@ -127,11 +127,11 @@ def with_catalog(policy: Manifest, catalogs: Mapping[str, Collection[CatalogKey]
 
 
 class OperatorPolicyResult(NamedTuple):
-    """What an OperatorPolicy asks for, in words and as objects.
+    """The request of an OperatorPolicy, in words and as objects.
 
-    `problem`: why its controller makes nothing of it, and `unknown`: why that is decided in the cluster, both at `keys`
-    below its spec; `open`: fields with templates; `removal`: what becomes of an operator that must not be there;
-    `approval`: which plans for it are approved; `removes`: the objects that go with it.
+    `problem`: the reason why its controller makes no objects, and `unknown`: the reason why the cluster decides that,
+    both at `keys` below its spec; `open`: fields with templates; `removal`: the fate of an operator that must not
+    exist; `approval`: the approved plans for it; `removes`: the objects that are deleted with it.
     """
 
     shown: str
@@ -153,7 +153,8 @@ class OperatorPolicyResult(NamedTuple):
 
 
 def read_operator_policy(policy: Manifest, *, is_enforced: bool, resolves_templates: bool) -> OperatorPolicyResult:
-    """What the controller makes of an OperatorPolicy, for `is_enforced` by the action that counts."""
+    """Return the objects that the controller makes for an OperatorPolicy; the effective action decides
+    `is_enforced`."""
     spec = spec_of(policy.object)
     wanted = mapping(spec.get("subscription"))
     name, namespace = as_text(wanted.get("name")), as_text(wanted.get("namespace"))
@@ -294,7 +295,7 @@ def _removed_kinds(spec: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _removal(spec: Mapping[str, Any]) -> str:
-    """What mustnothave does to what is there (R-OCM-14)."""
+    """Return the effect of mustnothave on an existing operator (R-OCM-14)."""
     behavior = mapping(spec.get("removalBehavior"))
     parts = []
     for field, (what, default) in _REMOVED.items():

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 DEFINITION = "objectDefinition"
 RAW = "object-templates-raw"
-"""Where object templates stand as a text."""
+"""The field with object templates as a text."""
 
 OBJECTS = "object-templates"
 # What decides whether lines are there at all, and how often.
@@ -180,10 +180,10 @@ def below(source: Source, *keys: str | int) -> Source:
 
 
 PlaceOf = Callable[[Any, Source], Source]
-"""Where a value stands that has this place, as far as another one is known better."""
+"""A function that returns the real place of a value with this place, if a better one is known."""
 
 TEMPLATES = "policy-templates"
-"""Where a Policy holds others."""
+"""The field of a Policy that contains other policies."""
 _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
 _OLM_IN_TEXT = regex(rf"\b{re.escape(OLM_GROUP)}/v\d")
@@ -214,10 +214,10 @@ def installed_by(
     report: Report,
     place_of: PlaceOf = lambda value, source: source,  # noqa: ARG005
 ) -> Installed:
-    """What the policies among the manifests put into a cluster, each object once; what they leave open, and what they
-    name and do not install, is reported.
+    """Return the objects that the policies among the manifests put into a cluster, each once. Report the objects that
+    they leave open, and those that they name and do not install.
 
-    All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
+    All policies are taken to meet in one cluster: placements decide the clusters of each.
     """
     reading = _PolicyReading([], [], [], {}, report, place_of, set(), [])
     for manifest in manifests:
@@ -231,8 +231,8 @@ def installed_by(
 def installed_from(
     waiting: Iterable[ActingPolicy], served: Mapping[str, Catalog], there: Sequence[Manifest], report: Report
 ) -> Installed:
-    """What OperatorPolicies that leave out their catalog put into a cluster that has `there` already, by the content of
-    its catalogs (R-OCM-10); it is `served` by `namespace/name`, or by the name alone."""
+    """Return the objects that OperatorPolicies without a catalog put into a cluster that has `there` already
+    (R-OCM-10). The content of its catalogs decides; it is `served` by `namespace/name`, or by the name alone."""
     catalogs = _catalogs_of_packages(served, there)
     reading = _PolicyReading([], [], [], {}, report, lambda value, source: source, set(), [])  # noqa: ARG005
     for policy in waiting:
@@ -290,8 +290,8 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 class _PolicyReading(NamedTuple):
-    """What is found while policies are read: objects, what OperatorPolicies ask for, which wait for catalogs, and which
-    install nothing; the objects that go with their policy, and those that policies delete."""
+    """The results of reading policies: objects, the requests of OperatorPolicies, those that wait for catalogs, and
+    those that install nothing; the objects that are deleted with their policy, and those that policies delete."""
 
     installed: list[Manifest]
     operators: list[OperatorPolicyResult]
@@ -304,7 +304,7 @@ class _PolicyReading(NamedTuple):
 
 
 class _IdlePlace(NamedTuple):
-    """Where it is decided that policies install nothing, and why."""
+    """The place that decides that policies install nothing, and the reason."""
 
     place: Location
     why: str

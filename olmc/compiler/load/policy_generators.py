@@ -23,11 +23,11 @@ _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class GenerationError(Exception):
-    """Why a PolicyGenerator makes nothing, as the end of a sentence."""
+    """The reason why a PolicyGenerator makes nothing, as the end of a sentence."""
 
 
 Build = Callable[[Path], list[KubernetesObject]]
-"""What a folder with a kustomization builds to; raises GenerationError."""
+"""A function that builds a folder with a kustomization; raises GenerationError."""
 Patch = Callable[[list[dict[str, Any]], list[Mapping[str, Any]]], list[dict[str, Any]]]
 """Objects with patches applied to them; raises GenerationError."""
 
@@ -53,7 +53,8 @@ def generators_in(text: str) -> list[Mapping[str, Any]]:
 
 
 def paths_of(generator: Mapping[str, Any]) -> Iterator[str]:
-    """What a PolicyGenerator reads, relative to the kustomization: the manifests, files and folders; and placements."""
+    """Yield the paths that a PolicyGenerator reads, relative to the kustomization: the manifests, files and folders;
+    and placements."""
     policies, sets = mappings(generator.get("policies")), mappings(generator.get("policySets"))
     values = [manifest.get("path") for policy in policies for manifest in mappings(policy.get("manifests"))]
     for options in (generator.get("policyDefaults"), generator.get("policySetDefaults"), *policies, *sets):

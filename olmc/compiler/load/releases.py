@@ -1,4 +1,4 @@
-"""How a chart of the repository is installed: what Argo CD's Applications and Flux' HelmReleases say of its values."""
+"""The installation of a chart of the repository: its values in Argo CD's Applications and Flux' HelmReleases."""
 
 from __future__ import annotations
 
@@ -228,14 +228,14 @@ class VariableSource(NamedTuple):
 
 
 class Variables(NamedTuple):
-    """What Flux fills into the objects of a folder: values by name, and the objects that hold further ones."""
+    """The values that Flux fills into the objects of a folder: values by name, and the objects with further ones."""
 
     values: tuple[tuple[str, str], ...] = ()
     sources: tuple[VariableSource, ...] = ()
 
 
 class Destination(NamedTuple):
-    """Where a GitOps tool applies a folder, and how it changes the folder on the way.
+    """The destination of a folder that a GitOps tool applies, and the changes of the folder on the way.
 
     `cluster` is "" where the repository names none. `namespace` is for objects that name none; with `replaces` it is
     the namespace of all objects. `variables` are those of Flux, None where it fills in none.
@@ -248,8 +248,8 @@ class Destination(NamedTuple):
 
 
 class DirectoryReading(NamedTuple):
-    """Which files a tool applies of a folder without a kustomization: those of its subfolders only if it is recursive;
-    and the patterns of the files that count, "" for all, and that don't, "" for none."""
+    """The files that a tool applies of a folder without a kustomization: those of its subfolders only if it is
+    recursive; and the patterns of the files that count, "" for all, and of those that do not, "" for none."""
 
     is_recursive: bool = False
     include: str = ""
@@ -357,7 +357,7 @@ class ReadSet(NamedTuple):
 
 
 class Appliers(NamedTuple):
-    """Who applies the folders of a repository: by path, by patterns of paths, and by paths of which the parts stand in
+    """The appliers of the folders of a repository: by path, by patterns of paths, and by paths whose parts are in
     several ApplicationSets. `sets` are all ApplicationSets by name."""
 
     by_path: Mapping[str, tuple[Applier, ...]]

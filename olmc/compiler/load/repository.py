@@ -161,8 +161,8 @@ _SHOWN = 12
 
 
 class EntryContent(NamedTuple):
-    """What an entry builds to, as it is applied: what was found in it, the findings about that, the `problems` that
-    keep it from being built, and the objects that get their namespace from somebody outside of the repository."""
+    """The objects of an entry, as it is applied: its content, the findings about that, the `problems` that prevent its
+    build, and the objects that get their namespace from a tool outside of the repository."""
 
     placement: Placement
     found: FoundFiles
@@ -173,10 +173,10 @@ class EntryContent(NamedTuple):
 
 
 class ClusterPart(NamedTuple):
-    """What is compiled as one cluster of a repository: the cluster, what its entries build to, and the manifests of
-    other entries that may be in the cluster. `shared` are the catalogs at the top of the repository, `openshift` is the
-    place that shows that the cluster is an OpenShift. `heading` is a title that no other cluster of the repository has.
-    """
+    """The input of a compilation of one cluster of a repository: the cluster, the content of its entries, and the
+    manifests of other entries that may be in the cluster. `shared` are the catalogs at the top of the repository,
+    `openshift` is the place that shows that the cluster is an OpenShift. `heading` is a title that no other cluster of
+    the repository has."""
 
     cluster: RepositoryCluster
     contents: tuple[EntryContent, ...]

@@ -21,7 +21,7 @@ DEFAULTS = Options()
 
 
 class CompileRequest(NamedTuple):
-    """What to compile, and how; `compile`, `plan`, `diff` and `check` take it in the place of a path.
+    """The input and the options of a compilation; `compile`, `plan`, `diff` and `check` take it in the place of a path.
 
     `root`: the directory of a workspace or a bundle. `options`: what the user chooses; `fixed`: the names of those
     options that `olmc.yaml` may not override. `narrowing`: more files to leave out than `.olmcignore` and `olmc.yaml`

@@ -49,7 +49,7 @@ class Suppression(NamedTuple):
 
 
 class AppliedSuppressions(NamedTuple):
-    """What is left of some diagnostics, what is suppressed, and the suppressions that did it."""
+    """The remaining diagnostics, the suppressed ones, and the suppressions that suppress any."""
 
     kept: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
@@ -168,7 +168,7 @@ def _matches(pattern: str, path: str) -> bool:
 construct, places = module("olmc.k8s.yaml.construct"), module("olmc.k8s.yaml.places")
 
 _NAMES = ("schema", "package", "kind", "name", "key")
-"""What an item of a list, or a document, is known by, wherever it stands among its neighbours."""
+"""The keys that name an item of a list, or a document, at any place among its neighbours."""
 
 
 def with_subjects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[Suppression]:
@@ -181,8 +181,9 @@ def with_subjects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[S
 
 
 def _subjects(root: Path, path: str) -> Mapping[int, str]:
-    """What each line of a file speaks of, so that neither a line elsewhere nor another value makes another comment of
-    one. Where no field begins, or the file can't be read, it is the key, and the number of lines with it so far."""
+    """Return the subject of each line of a file, so that a change elsewhere, or another value, does not change the
+    subject of a comment. Where no field begins, or the file can't be read, it is the key, and the number of lines with
+    it so far."""
     text = read_text(root, path, Report()) or ""
     found: dict[int, str] = {}
     keys = Counter[str]()
@@ -223,7 +224,7 @@ def _children(node: Node) -> Iterator[tuple[Node, Node, str]]:
 
 
 def _name(node: Node) -> str:
-    """What a document or an item is known by, "" for nothing."""
+    """Return the name of a document or an item, "" for none."""
     if node.kind is not construct.NodeKind.MAPPING:
         return node.text
     values = {key.text: value for key, value in node.pairs()}

@@ -35,7 +35,7 @@ FOLDERS: Mapping[ImageKind, str] = {"catalog": "catalogs", "bundle": "bundles"}
 """The folder in vendor/ for each kind of content."""
 
 BLOBS = f"{VENDOR_FOLDER}/blobs"
-"""Where what proves the content is kept."""
+"""The folder of the files that prove the content."""
 
 TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
 

@@ -215,7 +215,7 @@ def images_without_csv(
 
 
 def _entries(package: str, catalogs: Mapping[str, Catalog]) -> list[CatalogBundle]:
-    """What catalogs list of a package."""
+    """Return the bundles that catalogs list in a package."""
     known = (catalog.packages.get(package) for catalog in catalogs.values())
     return [entry for each in known if each is not None for entry in each.bundles.values()]
 
@@ -533,7 +533,8 @@ def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Repo
 def _installed_from_catalogs(
     reading: FoundFiles, served: Mapping[str, Catalog], manifests: Sequence[Manifest], report: Report
 ) -> tuple[Manifest, ...]:
-    """What OperatorPolicies install that leave it to the catalogs which of them has their package."""
+    """Return the objects of OperatorPolicies that name no catalog; the catalogs decide which of them has the
+    package."""
     waiting = [policy for part in reading.policies for policy in part.waiting]
     if not waiting:
         return ()
@@ -545,7 +546,7 @@ def _installed_from_catalogs(
 
 
 def _build(root: Path, kustomization: Path, reading: FoundFiles, report: Report) -> None:
-    """What a kustomization builds to takes the place of the manifests that are there."""
+    """Replace the manifests of a folder with the objects of its kustomization."""
     from olmc.compiler.load.kustomize import build  # few workspaces are built
 
     built = build(root, kustomization, report)
@@ -559,7 +560,7 @@ def _render(
     root: Path, release: Release | None, target: tuple[str, Iterable[APIResource]], kinds: tuple[str, ...],
     reading: FoundFiles, report: Report,
 ) -> None:  # fmt: skip
-    """What a chart becomes takes the place of the manifests that are there."""
+    """Replace the manifests of a folder with the objects of its chart."""
     from olmc.compiler.load.helm import HelmTarget, render  # few workspaces are charts
 
     kube_version, resources = target

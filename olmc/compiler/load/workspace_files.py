@@ -1,4 +1,4 @@
-"""What every file of a workspace is, by its content: bundles, catalogs, manifests, and what is none of them."""
+"""Classify every file of a workspace by its content: bundles, catalogs, manifests, and other files."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
 
 
 def without_helm(chart: Folder) -> Folder:
-    """What there is in the folder of a chart beside the chart."""
+    """Return the content of a chart's folder without the chart."""
     files = tuple(name for name in chart.files if name != CHART_FILE)
     return chart._replace(
         files=files, folders=tuple(f for f in chart.folders if f.path not in map(chart.join, HELM_FOLDERS))
@@ -172,12 +172,12 @@ class CsvlessBundle(NamedTuple):
 
 
 class FoundFiles(NamedTuple):
-    """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
+    """The files that are found so far; by the name of a catalog its texts by path, and its folder.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
-    were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV; `parts` are the files of
-    catalogs outside of `catalogs/` that are not grouped yet.
+    were built of, `policies` the objects that they install. `is_named`: the user names the files, so that none is of
+    another tool. `read` reads them. `without_csv` are the bundles without a CSV; `parts` are the files of catalogs
+    outside of `catalogs/` that are not grouped yet.
     """
 
     bundles: dict[str, Bundle]
@@ -296,7 +296,7 @@ def _add_catalog(root: Path, folder: Folder, reading: FoundFiles, report: Report
 
 
 def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:  # noqa: ARG001
-    """What a chart holds beyond files that are read as any other: templates, of which only their existence is
+    """Add the content of a chart in addition to its ordinary files: templates, of which only their existence is
     reported."""
     for diagnostic in unrendered_chart(root, folder, SUFFIXES):
         report.add(diagnostic)
@@ -403,11 +403,12 @@ def left_out(
     root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False,
     known: ScannedFolder | None = None,
 ) -> tuple[LeftOut, ...]:  # fmt: skip
-    """What is left out of the directory `root`, of which `inputs` count, sorted by place: what a tool applies.
+    """Return the content that is left out of the directory `root`, of which `inputs` count, sorted by place: a tool
+    applies it.
 
-    `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
-    as well, and says so. With `beside_project` that includes all that a project of operator-sdk has beside its bundle.
-    `known` is an earlier scan of the directory.
+    `ignored` are the patterns that were in force when it was read. Nothing is reported: content that can't be read is
+    left out as well, and states that. With `beside_project` that includes all files that a project of operator-sdk has
+    beside its bundle. `known` is an earlier scan of the directory.
     """
     if no_folder(root):
         return ()
@@ -465,8 +466,8 @@ def _has_kustomization(root: Path, folder: Folder) -> bool:
 def left_out_in(
     root: Path, folder: Folder, inputs: Inputs, ignored: tuple[str, ...], of_git: frozenset[str]
 ) -> tuple[LeftOut, ...]:
-    """What is left out of a folder with hidden ones, whether or not a tool applies it; `of_git` are the patterns of
-    `.gitignore`."""
+    """Return the content that is left out of a folder with hidden ones, whether or not a tool applies it; `of_git` are
+    the patterns of `.gitignore`."""
     from_git = of_git.intersection(ignored)
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
@@ -539,7 +540,7 @@ def _reason_of_folder(root: Path, folder: Folder) -> Reason | None:
 
 
 def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
-    """What is left out of a file, None if that is nothing that anybody would apply."""
+    """Return the content that is left out of a file, None if no tool would apply it."""
     location = Location(place.path)
     if place.is_link:
         return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), Unseen.UNKNOWN)
@@ -556,7 +557,8 @@ def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
 
 
 def _with_bundle_reason(left: LeftOut) -> LeftOut:
-    """What is left out of a file, of one among a bundle's manifests with what keeps it from being one of them."""
+    """Return the content that is left out of a file; for a file among a bundle's manifests also why it is none of
+    them."""
     folder = left.location.path.rpartition("/")[0].rpartition("/")[2]
     is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem is Unseen.UNREADABLE
     return left._replace(reason=Reason.BROKEN) if is_broken else left
@@ -571,7 +573,7 @@ def _reason_by_header(text: str) -> Reason:
 
 
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
-    """What is left out of files that are read for something else, by file and reason."""
+    """Yield the objects that are left out of files that are read for another purpose, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
     # What is refused is reported as that, and a review shows it.
     for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
