@@ -157,8 +157,8 @@ class Edit(NamedTuple):
 
 
 class EditableFiles(NamedTuple):
-    """Which files of a workspace can't be edited, with the reason, and which ones a kustomization names, so that they
-    have to stay even if no object is left in them."""
+    """The files of a workspace that can't be edited, with the reason, and those that a kustomization names. These have
+    to stay even if they contain no object any more."""
 
     closed: Mapping[str, str] = MappingProxyType({})
     named: frozenset[str] = frozenset()
@@ -187,9 +187,9 @@ def editable_files(root: Path, workspace: Workspace) -> EditableFiles:
 
 
 def carried_out(edits: Sequence[Edit], files: EditableFiles = ALL_EDITABLE) -> tuple[FileChange, ...]:
-    """What edits make of the files, by path. Raises EditError.
+    """Return the edited files, by path. Raises EditError.
 
-    Each file is edited from its end, so that the numbers of documents stay right when others are taken out.
+    Each file is edited from its end, so that the numbers of documents stay right when others are removed.
     """
     before: dict[str, str] = {}
     after: dict[str, str] = {}

@@ -62,12 +62,13 @@ class Account(NamedTuple):
 
 
 class InstallDecision(NamedTuple):
-    """What became of an Install.
+    """The result of an Install.
 
-    `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
-    is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
-    predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
-    has selected, `selections` are its part of that, the Operator's own first, and `resolve_request` is what was asked.
+    `pending`: the permissions that wait for approval. `approved`: as its spec shows it. `applied`: whether its content
+    is. `made`: the service account and the grants that come with it. `approvals`: all approved permissions of it and
+    its predecessors. `missing`: the permissions that the approving user lacks, as canonical entries. If it was made for
+    the resolver's selections, `selections` are its part of them, the Operator's own first, and `resolve_request` is the
+    request.
     """
 
     install: Install
@@ -89,13 +90,13 @@ class InstallDecision(NamedTuple):
 
 
 class OperatorResult(NamedTuple):
-    """What became of an Operator.
+    """The result of an Operator.
 
-    `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
-    `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
-    ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
-    `lacking` the entry of a catalog that has it, `problem` why content could not be applied, `unreadable` where a CSV
-    says what can't be read.
+    `package` and `channel` are those that it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's
+    name, `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
+    ResolutionFailed, `unresolved` the request and the answer then. `missing` is the image whose content is not known,
+    `lacking` the entry of a catalog that has it, `problem` the reason why content could not be applied, `unreadable`
+    the place in a CSV that can't be read.
     """
 
     operator: Operator

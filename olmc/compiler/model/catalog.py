@@ -93,9 +93,9 @@ class LeftOutPackage(NamedTuple):
 
 
 class CatalogIndex(NamedTuple):
-    """Which packages of a catalog have what others may ask for, each in the order of their names: `counts` is how many
-    entries a package has, `names` are those of its CSVs, `apis`, `packages` and `labels` what their properties offer;
-    `copies` says of `channel/name` how often it is there, if it is more than once (R-CAT-566)."""
+    """An index of the packages of a catalog by what others may ask for, each in the order of their names. `counts` is
+    the number of entries of a package, `names` are those of its CSVs, `apis`, `packages` and `labels` those that its
+    properties offer. `copies` counts a `channel/name` that is there more than once (R-CAT-566)."""
 
     counts: Mapping[str, int]
     names: Mapping[str, tuple[str, ...]]
@@ -260,7 +260,7 @@ class ResolveRequest(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """What is resolved, in words."""
+        """Return the scope of the resolution, in words."""
         return "the cluster" if self.whole_cluster else f"namespace {self.namespace}"
 
     @property
@@ -277,7 +277,7 @@ class Selection(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """What to install, in selection order (D21), or OLM's message why nothing can be.
+    """The selections to install, in selection order (D21), or OLM's message for a failed resolution.
 
     `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`
     or `ErrorPreventedResolution`; `conflict` are the texts of the constraints that can't hold together (R-CAT-570).

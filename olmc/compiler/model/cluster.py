@@ -101,7 +101,7 @@ ByKind: TypeAlias = "Indexed[ObjectKey, tuple[str, str], Rendered]"
 
 
 def by_namespace(entries: Mapping[NamespacedName, V]) -> ByNamespace[V]:
-    """What namespaces hold; each is a part."""
+    """Group entries by namespace; each group is a part."""
     part_of: Callable[[NamespacedName], str] = attrgetter("namespace")
     return Indexed(part_of, dict(entries), _parted(entries, part_of))
 
@@ -321,11 +321,11 @@ def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
 
 
 class StrategyProgress(NamedTuple):
-    """How far an install strategy got: the number of its Deployments and of its webhook descriptions written, and how
-    many CRDs got their conversion from the description behind these, at which it stopped.
+    """The progress of an install strategy: the number of written Deployments and webhook descriptions, and the number
+    of CRDs that got their conversion from the next description, at which it stopped.
 
-    `certificates`: how many objects that serve its Deployments were written, `apiservices`: how many API services;
-    None for all.
+    `certificates`: how many objects that serve its Deployments were written, `apiservices`: how many API services; None
+    for all.
     """
 
     deployments: int
@@ -336,11 +336,11 @@ class StrategyProgress(NamedTuple):
 
 
 class CsvState(NamedTuple):
-    """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
+    """The state of a CSV: its phase, and the progress of its install strategy (None: not begun).
 
-    `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
-    `flapping`: OLM never settles here, and the phase is the one that it keeps returning to.
-    `place`: the keys in the CSV that lead to what makes it fail, where that is known.
+    `requirements`: the list that OLM wrote, which may be an old one, and `lacking` the requirements that are missing in
+    the end. `flapping`: OLM never settles here, and the phase is the one that it keeps returning to. `place`: the keys
+    in the CSV that lead to the cause of its failure, if they are known.
     """
 
     csv: Csv

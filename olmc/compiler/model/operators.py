@@ -134,7 +134,7 @@ class StrategyDeployment(NamedTuple):
 
 
 class StrategyPermissions(NamedTuple):
-    """What an install strategy permits a service account."""
+    """The permissions that an install strategy gives a service account."""
 
     object: Mapping[str, Any]
     account: str
@@ -260,7 +260,7 @@ class Csv(_CsvFields):
         return self._crds("required")
 
     def crd_descriptions(self, relation: str) -> list[Mapping[str, Any]]:
-        """What is written of the CRDs that are "owned" or "required"."""
+        """Return the descriptions of the CRDs that are "owned" or "required"."""
         return mappings(mapping(self.spec.get("customresourcedefinitions")).get(relation))
 
     def _crds(self, relation: str) -> list[CRDDescription]:
@@ -382,7 +382,7 @@ class OperatorGroup(NamedTuple):
 
 
 class CatalogUpdates(NamedTuple):
-    """Where the updates of an Operator come from: `spec.updates.catalogSource`.
+    """The source of the updates of an Operator: `spec.updates.catalogSource`.
 
     `package` and `channel` are both "" when only an entrypoint is named.
     """

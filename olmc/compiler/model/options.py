@@ -1,4 +1,4 @@
-"""What a user can choose: the options of a compilation, and the profile of the OLM version that they name."""
+"""The options of a compilation that a user can choose, and the profile of the OLM version that they name."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Proxy(NamedTuple):
 
 
 class ImageContent(NamedTuple):
-    """What is known about an image without pulling it: its digest, and the CSV name of the bundle that it holds.
+    """The known facts about an image that is not pulled: its digest, and the CSV name of the bundle in it.
 
-    Both are "" where that is unknown.
+    Both are "" if they are unknown.
     """
 
     image: str
@@ -40,10 +40,10 @@ class ImageContent(NamedTuple):
 
 
 class Indexing(NamedTuple):
-    """How bundles that bring no update graph along become a catalog, by the registry's mode of `index add` (R-CAT-144).
+    """The registry's mode of `index add` for bundles that have no update graph (R-CAT-144).
 
-    `mode`: edges from what their CSVs replace and skip, or from the order of their versions, in which older patches may
-    be skipped. `alpha`: whether a CSV may have the annotation olm.substitutesFor (R-CAT-345).
+    `mode`: edges from the fields replaces and skips of their CSVs, or from the order of their versions, in which older
+    patches may be skipped. `alpha`: whether a CSV may have the annotation olm.substitutesFor (R-CAT-345).
     """
 
     mode: IndexingMode = "replaces"
@@ -54,8 +54,8 @@ DEFAULT_INDEXING = Indexing()
 
 
 class Narrowing(NamedTuple):
-    """What a workspace leaves out by its own settings: files by patterns as in `.olmcignore`, kinds of objects, and
-    what is not for `purpose` (None: it does not say)."""
+    """The content that a workspace leaves out by its own settings: files by patterns as in `.olmcignore`, kinds of
+    objects, and objects that are not for `purpose` (None: it is not set)."""
 
     ignored: tuple[str, ...] = ()
     include: tuple[str, ...] = ()

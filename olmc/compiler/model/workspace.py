@@ -35,7 +35,7 @@ OWN_OUTPUT = (GENERATED, SCAFFOLDED, IMPORTED)
 
 
 class Reason(StrEnum):
-    """Why something is left out."""
+    """The reason why an object or a file is left out."""
 
     IGNORED = "ignored"
     GIT_IGNORED = "gitignored"
@@ -102,7 +102,7 @@ _CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason
 
 
 class Unseen(StrEnum):
-    """Why not all objects of a file are known, in words that stand for them."""
+    """The reason why not all objects of a file are known, in words that name the unknown content."""
 
     NOTHING = ""
     UNREADABLE = "unreadable content"
@@ -247,10 +247,9 @@ class Unused(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What of a directory was read as input: the paths of the files, what in them is not used, and of which files
-    manifests were built; `parts` are those among the latter of which nothing was, since they are parts of what other
-    tools build, and `content` the files of bundles and catalogs. `has_own_values`: they were built of a chart with no
-    values but its own."""
+    """The input in a directory: the paths of the files, their unused parts, and the files that manifests were built of.
+    `parts` are the built files without manifests, since they are parts of other tools' builds, and `content` the files
+    of bundles and catalogs. `has_own_values`: they were built of a chart with its own values only."""
 
     files: frozenset[str] = frozenset()
     unused: tuple[Unused, ...] = ()
@@ -261,8 +260,8 @@ class Inputs(NamedTuple):
 
 
 class PolicyApproval(NamedTuple):
-    """That a policy approves InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
-    `upgrades` says whether also when the operator is there already (R-OCM-9)."""
+    """A policy's approval of InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
+    `upgrades` is whether it also allows upgrades of an existing operator (R-OCM-9)."""
 
     namespace: str
     name: str
@@ -271,8 +270,9 @@ class PolicyApproval(NamedTuple):
 
 
 class PolicyRemoval(NamedTuple):
-    """That a policy deletes an object if it has the fields of `fields`, and which kinds it deletes: of a Subscription
-    also its CSV, and the OperatorGroup that policies made, if no other Subscription needs it (R-OCM-3, R-OCM-14)."""
+    """The deletion of an object by a policy if it has the fields of `fields`, and the kinds that it deletes. With a
+    Subscription these are also its CSV, and the OperatorGroup that policies made, if no other Subscription needs it
+    (R-OCM-3, R-OCM-14)."""
 
     key: ObjectKey
     kinds: frozenset[str]
@@ -280,11 +280,11 @@ class PolicyRemoval(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What `load` found.
+    """The result of `load`.
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
-    one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
-    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators name,
+    one that chooses operators. `images` is the lock's list for `vendor/`, `vendored` the bundles in it by image.
+    `inputs` is the part of the directory that was read. `asked_catalogs` are those that Operators name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `without_csv`: the images of catalogs whose bundle holds no CSV.
     `refused` are objects in its files that the API server refuses, so that no manifest is one of them.

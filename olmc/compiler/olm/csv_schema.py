@@ -1,4 +1,4 @@
-"""What the API server's schema of ClusterServiceVersions adds and refuses when a CSV is stored (R-DEP-8)."""
+"""The defaults and the errors of the API server's schema of ClusterServiceVersions for a stored CSV (R-DEP-8)."""
 
 from __future__ import annotations
 

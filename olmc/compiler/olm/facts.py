@@ -270,7 +270,7 @@ PLACES_IN_V1: Mapping[tuple[str, ...], str] = MappingProxyType({
     ("spec", "conversion", "webhookClientConfig"): "spec.conversion.webhook.clientConfig",
     ("spec", "conversion", "conversionReviewVersions"): "spec.conversion.webhook.conversionReviewVersions",
 })  # fmt: skip
-"""Where apiextensions.k8s.io/v1 has the fields that v1beta1 had elsewhere in a CRD."""
+"""The places in apiextensions.k8s.io/v1 of the fields that v1beta1 had elsewhere in a CRD."""
 
 
 def moves_to_v1(crd: _Object) -> tuple[str, ...]:
@@ -364,7 +364,8 @@ _DEFAULT_POLL = 15 * 60.0
 
 
 def spec_problem(spec: Mapping[str, Any]) -> str:
-    """What OLM writes into the status of a CatalogSource with this spec, "" if it can be used (R-CAT-161)."""
+    """Return the text that OLM writes into the status of a CatalogSource with this spec, "" for a valid one
+    (R-CAT-161)."""
     kind = spec.get("sourceType")
     if kind in FROM_CONFIGMAP:
         return "" if spec.get("configMap") else f"configmap name unset: must be set for sourcetype: {kind}"
@@ -383,7 +384,8 @@ def is_stated_to_run(source: Mapping[str, Any], running: Collection[str]) -> boo
 
 
 class PollInterval(NamedTuple):
-    """How often OLM looks for a new image of a catalog, in seconds, and what keeps it from reading what is written."""
+    """The interval in seconds at which OLM looks for a new image of a catalog, and the reason why it can't read the
+    field."""
 
     seconds: float
     problem: str = ""
@@ -401,7 +403,7 @@ def poll_interval(spec: Mapping[str, Any]) -> PollInterval | None:
 
 
 MAX_BUNDLE_SIZE = 1 << 20
-"""How many bytes the files of a bundle may have together where OLM unpacks them (R-CAT-614)."""
+"""The largest size in bytes of the files of a bundle together, where OLM unpacks them (R-CAT-614)."""
 
 
 def most_compressed(size: int) -> int:

@@ -182,7 +182,7 @@ def binding_name(profile: Profile, kind: str, role: str, namespace: str, account
 
 
 def _hash_input(profile: Profile, permission: dict[str, Any], csv: str, namespace: str | None = None) -> bytes:
-    """What the name of a role is a hash of; of the JSON, empty names are left out."""
+    """Return the input for the hash in the name of a role; empty names are left out of the JSON."""
     # The account stands in the base of a Role's name, the namespace in the hash of a ClusterRole's: so the same
     # operator can be in two namespaces (R-SA-2, R-SA-4, R-SA-8).
     if profile.rbac_name_hashinput == "spew":
@@ -193,7 +193,7 @@ def _hash_input(profile: Profile, permission: dict[str, Any], csv: str, namespac
 
 
 def permission_print(names: Sequence[str], permission: Mapping[str, Any]) -> str:
-    """What OLM took its hashes of until v0.26: Go values as a debug printer prints them (`%#v` of spew).
+    """Return the input of OLM's hashes until v0.26: Go values as a debug printer prints them (`%#v` of spew).
 
     A list of untyped values: `names` (of the CSV, of its namespace), then an entry of `permissions`.
 
@@ -475,8 +475,8 @@ def _comparable(release: Release) -> Release:
 
 
 def blocking_message(blocking: Iterable[BlockingCsv], following: Release, olm_version: str) -> str:
-    """What the condition Upgradeable says, "" where no CSV blocks (R-OCP-6); `blocking` is in the order of the list of
-    CSVs."""
+    """Return the message of the condition Upgradeable, "" without a CSV that blocks (R-OCP-6); `blocking` is in the
+    order of the list of CSVs."""
     listed = list(blocking)
     if not listed:
         return ""

@@ -1,6 +1,6 @@
-"""What leaves olmc: objects and diagnostics become bytes, files and folders.
+"""Write the results of olmc: objects and diagnostics become bytes, files and folders.
 
-In go `Rendered` objects or `Diagnostic`s, out come texts; nothing here knows how they came about.
+`Rendered` objects or `Diagnostic`s go in, texts come out, independent of their origin.
 
 Public names: `text.as_yaml`, `text.as_json`, `text.as_names`, `text.as_columns`; `messages.as_text` and
 `unicode.clean`, which makes untrusted text fit for a terminal; `ci_reports.as_github`, `ci_reports.as_junit`,

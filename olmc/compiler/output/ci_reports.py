@@ -128,7 +128,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING:
 
 
 class RuleText(Protocol):
-    """What a report needs of a rule."""
+    """The facts about a rule that a report needs."""
 
     @property
     def code(self) -> str: ...
@@ -143,14 +143,14 @@ class RuleText(Protocol):
 
 
 class RuleHelp(NamedTuple):
-    """Where a rule can be read, and its explanation as Markdown with links."""
+    """The address of a rule's page, and its explanation as Markdown with links."""
 
     url: str
     markdown: str
 
 
 class Tool(NamedTuple):
-    """Who speaks: the version of olmc, its rules by code, and what there is to read about them."""
+    """The tool of a report: the version of olmc, its rules by code, and their documentation."""
 
     version: str
     rules: Mapping[str, RuleText]

@@ -21,11 +21,11 @@ from olmc.k8s.yaml import dump_one, read
 from olmc.k8s.yaml.emitter import object_parts
 
 PARTIAL = ".olmc-"
-"""What the names of files that are not whole yet begin with: hidden, and so no part of a workspace."""
+"""The prefix of the names of incomplete files: hidden, and so no part of a workspace."""
 
 
 PLAIN, PRIVATE = 0o666, 0o600
-"""What others may do with a file, before the umask takes its part."""
+"""The permissions of other users on a file, before the umask restricts them."""
 
 
 def put(path: Path, text: str, *, mode: int = PLAIN, synced: bool = False) -> None:
@@ -122,7 +122,7 @@ _PHASE_MARKS: Mapping[Phase, str] = {1: "# Phase 1 of two.\n", 2: "# Phase 2 of 
 
 
 class Changes(NamedTuple):
-    """How a directory differs from what would be written: file names, sorted."""
+    """The differences between a directory and a new output: file names, sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -193,7 +193,7 @@ def _digest(text: str) -> str:
 
 
 def changes(folder: Path, files: Files) -> Changes:
-    """What writing `files` to `folder` would change; files that olmc did not write are left alone."""
+    """Return the changes that writing `files` to `folder` would make; files that olmc did not write are left alone."""
     added, changed = [], []
     for name, parts in files.items():
         path = folder / name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 LIMIT = 64_000
-"""How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
+"""The largest length of a comment: GitHub takes 65,536 characters, and a pipeline needs some for its own lines."""
 
 _LONG = 2_000
 """An item of more characters or lines stays for less long than all others: it would hide many of them."""
@@ -77,7 +77,7 @@ class OutputDocument(NamedTuple):
 
 
 _Place = tuple[int, int, int]
-"""Where an item is: the indexes of its section, of its group and its own."""
+"""The place of an item: the indexes of its section, of its group and its own."""
 
 
 def as_whole(document: OutputDocument) -> str:
@@ -173,7 +173,7 @@ def _ranked(section: Section, size: Callable[[str], int]) -> Iterator[tuple[int,
 
 GAP = 3
 WIDTH = 100
-"""How wide paragraphs are, wherever they are printed: the same input gives the same text."""
+"""The width of paragraphs in every output: the same input gives the same text."""
 
 
 def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -34,7 +34,7 @@ from olmc.k8s.yaml.emitter import OBEYED
 # can't read as half of a surrogate pair, which no output can hold: it is shown as an escape, `gr\xfcn.yaml`.
 
 ESCAPED = "olmc.escaped"
-"""What streams that show such names have for `errors`; see `register`."""
+"""The `errors` of streams that show such names; see `register`."""
 
 _HALF = regex("[\ud800-\udfff]")
 _FIRST_OCTET, _LAST_OCTET = 0xDC80, 0xDCFF
@@ -103,7 +103,7 @@ Paint = Callable[[str, str], str]
 _STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32",
            "good": "32"}  # fmt: skip
 _WIDEST = 100
-"""How much of a source line is shown; bundles hold lines of many thousand characters."""
+"""The largest shown part of a source line; bundles have lines of many thousand characters."""
 
 
 def as_text(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, color: bool = False) -> str:
@@ -130,7 +130,7 @@ def as_text_with_source(
 
 
 def _cause_of(diagnostic: Diagnostic) -> tuple[object, ...]:
-    """What diagnostics of one cause have in common; () for one without a place, which no other has."""
+    """Return the common key of diagnostics of one cause; () for one without a place, which is alone."""
     if diagnostic.location is None:
         return ()
     way_out = diagnostic.hint.split("\n")[0]
@@ -160,7 +160,7 @@ def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM
 
 
 _MOST_PLACES = 10
-"""How many further places a finding has in a text, each with its hint; JSON has all of them."""
+"""The number of further places that a finding shows in a text, each with its hint; JSON has all of them."""
 
 
 def _lines(alike: Sequence[Diagnostic], line_of: LineOf, paint: Paint) -> Iterator[str]:

@@ -111,15 +111,15 @@ FORMATS: Mapping[str, TextFormat] = {
     "json": TextFormat(_json_parts, _JSON_BORDER, _JSON_HEAD + b"\n    ", b"\n  ]\n}\n", _JSON_HEAD + b"]\n}\n"),
     "name": TextFormat(_name_parts),
 }
-"""What `render` prints."""
+"""The formats of `render`."""
 
 
 _IN_MEMORY = 16 * 1024 * 1024
 
 
 class HeldParts(NamedTuple):
-    """Where the parts of a text stand in a file, each as its first byte and its size; one that is there several times
-    stands there once."""
+    """The places of a text's parts in a file, each as its first byte and its size; a part that occurs several times is
+    in the file once."""
 
     places: tuple[tuple[int, int], ...]
 

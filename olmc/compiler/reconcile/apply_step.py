@@ -1,4 +1,4 @@
-"""How an InstallPlan's step changes the cluster, kind by kind, and what the API server refuses of it (R-CAT-700 …
+"""Apply the steps of an InstallPlan to the cluster, kind by kind, with the API server's errors (R-CAT-700 …
 R-CAT-726)."""
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ _OWNED = frozenset({"Secret", "ConfigMap", "Service"})
 
 
 class StepTarget(NamedTuple):
-    """Where a plan's steps go: the namespace, the plan's name, and what the cluster serves."""
+    """The target of a plan's steps: the namespace, the plan's name, and the kinds that the cluster serves."""
 
     namespace: str
     plan: str
@@ -252,13 +252,13 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 
 def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
-    """What the cluster knows about kinds."""
+    """Return the kinds that the cluster knows."""
     crds = cluster.objects.within((APIEXTENSIONS, CRD_KIND)).values()
     return rest_mapper((rendered.object for rendered in crds), options.api_resources)
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
-    """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704)."""
+    """Return OLM's error if the cluster does not serve the kind of a step, "" if it does (R-CAT-704)."""
     api, extra, kube_version = step.gvk, frozenset(target.options.apis), target.options.kube_version
     # Most steps are of built-in kinds, CRDs among them, and need not ask what all CRDs of the cluster say.
     if is_native(api, kube_version):
@@ -285,7 +285,7 @@ def _require_served(cluster: Cluster, step: Step, target: StepTarget) -> None:
 
 
 def way_out(cause: Cause | None) -> str:
-    """What to do about a step that fails because of `cause`."""
+    """Return the hint for a step that fails because of `cause`."""
     match cause:
         case UnservedKind():
             return rules.REMOVED_HINT.format(*cause) if cause.removed else rules.UNSERVED_HINT.format(*cause)

@@ -40,7 +40,7 @@ class StepError(Exception):
 
     @property
     def cause(self) -> Cause | None:
-        """Why, as data: what was given, or what Go refused to decode."""
+        """Return the cause as data: the given one, or the failure of Go's decoder."""
         return self._cause or decode_failure(self)
 
 

@@ -78,8 +78,8 @@ def apiservice_descriptions(csv: Csv) -> tuple[APIServiceDescription, ...]:
 
 
 class Serving(NamedTuple):
-    """What serves an API service or webhooks: the Deployment, the names of what is made for it, and the descriptions
-    that it is made for."""
+    """The server of an API service or of webhooks: the Deployment, the names of the objects for it, and their
+    descriptions."""
 
     deployment: StrategyDeployment
     names: Mapping[str, str]
@@ -174,9 +174,10 @@ def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
 def certificate_objects(
     profile: Profile, csv: Csv, serving: Serving, existing: KubernetesObject | None = None
 ) -> Iterator[KubernetesObject]:
-    """What OLM makes for a Deployment that serves, in its order: Service, Secret, Role and bindings (R-CERT-2).
+    """Yield the objects that OLM makes for a Deployment that serves, in its order: Service, Secret, Role and bindings
+    (R-CERT-2).
 
-    `existing` is the Service that a manifest brings, whose other fields stay.
+    `existing` is the Service of a manifest, whose other fields stay.
     """
     subject = _subject(csv, serving.deployment)
     names, secret = serving.names, serving.names["secret"]
@@ -329,7 +330,7 @@ def _with_empty_lists(affinity: Mapping[str, Any], config: Mapping[str, Any]) ->
 
 
 def injected_variables(config: Config, cluster: Cluster, options: Options) -> list[Mapping[str, Any]]:
-    """What every container of an operator gets into its environment: the config's variables, then the proxy's.
+    """Return the variables that every container of an operator gets: the config's variables, then the proxy's.
 
     The latter come from the Proxy object `cluster`, or the options; not at all if the config sets one of the names
     (R-DEP-7).
@@ -478,7 +479,7 @@ def _with_env(pod: Pod, new: Variables, merge: Callable[[Variables, Variables], 
 
 
 def _uniting(new: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
-    """What appends those of the new entries to a list that it does not have."""
+    """Return a function that appends those of the new entries to a list that it does not have."""
     # Texts are compared, as each entry with each other one would take too long.
     named = [(_canonical(item), item) for item in new]
 
@@ -588,8 +589,8 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
 
 
 class DeploymentRefusal(NamedTuple):
-    """What the API server answers to a Deployment that it does not take, and the keys that lead to the first mistake in
-    the entry of the install strategy."""
+    """The API server's error for a Deployment, and the keys that lead to the first mistake in the entry of the install
+    strategy."""
 
     text: str
     keys: Keys

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from olmc.k8s.diagnostics import Rule
 
 _MOST_RIVALS = 10
-"""How many OperatorGroups that have an API are named to each CSV that has it as well."""
+"""The number of OperatorGroups with an API that are named to each CSV that has it as well."""
 
 
 def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
@@ -85,7 +85,7 @@ def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Op
 
 
 def _version(cluster: Cluster) -> Iterator[Diagnostic]:
-    """What of the OLM version can't be reproduced, where it matters."""
+    """Report the parts of the OLM version that can't be reproduced, if the input uses them."""
     profile = cluster.profile
     if not profile.gaps:
         return
@@ -187,7 +187,7 @@ def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnos
 
 
 def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnostic:
-    """What is reported about an object that has no namespace, instead of all that follows from it."""
+    """Return the finding about an object without a namespace, which replaces all findings that follow from it."""
     hint = "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it."
     if kind == "ClusterServiceVersion":
         hint += (
@@ -282,7 +282,7 @@ def without_content(
 
 
 def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
-    """What the resolver has to say, and the bundles that it picked without their content."""
+    """Report the messages of the resolver, and the bundles that it picked without their content."""
     if settled.rounds or settled.history:
         from olmc.compiler.reconcile.unresolved import held_upgrades, missing_content, resolutions
 
@@ -442,9 +442,9 @@ _MOST = 4
 
 
 def group_way_out(member: CsvState, cluster: Cluster) -> str:
-    """What to do about a CSV that can't be a member of its group, "" where its reason is of another kind.
+    """Return the hint for a CSV that can't be a member of its group, "" for other reasons.
 
-    To add a group for an operator that the repository has just removed would undo the removal.
+    A new group for an operator that the repository has just removed would undo the removal.
     """
     if member.reason in rules.GROUP_REASONS and member.reason != "RequirementsNotMet" and is_left(member.csv, cluster):
         return rules.LEFT_HINT.format(csv=member.csv.name, namespace=member.csv.namespace)
@@ -552,7 +552,7 @@ def _change(mode: str, name: str, group: OperatorGroup) -> str:
 
 
 def plan_way_out(plan: InstallPlan, cluster: Cluster) -> str:
-    """What to do about a plan that fails because of its cause."""
+    """Return the hint for a plan that fails because of its cause."""
     if isinstance(plan.cause, StoredVersion):
         users = _users(plan.cause, plan, cluster)
         if users:
@@ -561,8 +561,8 @@ def plan_way_out(plan: InstallPlan, cluster: Cluster) -> str:
 
 
 def step_way_out(plan: InstallPlan) -> str:
-    """What to change in the object at which a plan stops, "" where that is not known: a CRD with fields where v1beta1
-    had them, or a rule of `permissions` that no Role can have."""
+    """Return the change of the object at which a plan stops, "" if it is unknown: a CRD with fields where v1beta1 had
+    them, or a rule of `permissions` that no Role can have."""
     step = plan.steps[plan.executed] if plan.phase == "Failed" and plan.executed < len(plan.steps) else None
     if step is None or plan.cause is not None:
         return ""

@@ -181,7 +181,7 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
 
 
 def _seeded(group: OperatorGroup, csvs: ByNamespace[Csv]) -> frozenset[GVK] | None:
-    """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
+    """Return the annotation of a group after its first sync: it removes APIs that no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
     return prune_provided_apis(group, given, csvs.within(group.namespace).values())
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class _PlanStop(NamedTuple):
-    """Where a plan stops: the number of the step, the problem in OLM's words and as data, and the keys that lead to it
+    """The stop of a plan: the number of the step, the problem in OLM's words and as data, and the keys that lead to it
     in the step's object."""
 
     step: int
@@ -486,7 +486,7 @@ def _unpack(
 
 
 def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster) -> Content | None:
-    """What a bundle holds that a plan has unpacked, though its catalog may not list it any more."""
+    """Return the content of a bundle that a plan has unpacked, even if its catalog does not list it any more."""
     lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
     image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     # It is unpacked once: what the image holds by now, or whether it can be pulled, is not asked (observed-40).
@@ -503,7 +503,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
 
 
 def unpacked_by(plan: InstallPlan, workspace: Workspace) -> Iterator[tuple[str, Bundle]]:
-    """What a plan that is not finished has unpacked, by image."""
+    """Yield the bundles that an unfinished plan has unpacked, by image."""
     if plan.phase not in (WAITING, INSTALLING):
         return
     given = mappings(status_of(plan.given or {}).get("bundleLookups"))

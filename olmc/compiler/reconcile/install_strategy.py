@@ -264,13 +264,13 @@ def install(
 
 
 def without_client(csv: Csv, *, runs: bool) -> InstallOutcome:
-    """What becomes of a CSV when OLM can't act as the account of its group: it stays what it is."""
+    """Return the outcome of a CSV when OLM can't act as the account of its group: it keeps its state."""
     whole = StrategyProgress(len(csv.deployments), len(csv.webhooks))
     return InstallOutcome(None, whole) if runs else InstallOutcome(READY, None, phase="InstallReady")
 
 
 def _unexpected_annotations(csv: Csv, group: OperatorGroup, profile: Profile) -> Iterator[str]:
-    """What OLM says of an annotation of the CSV that it does not find in a pod template, where the template's own won.
+    """Yield OLM's texts about an annotation of the CSV that a pod template overrides.
 
     It looks at one Deployment after the other; of several annotations it meets any first.
     """
@@ -410,7 +410,7 @@ def _built_in_roles() -> Iterator[KubernetesObject]:
 
 
 def _duplicate_ports(csv: Csv, deployment: str) -> list[str]:
-    """What server-side apply says of the ports in front of a Deployment that have one number and several targets."""
+    """Return the errors of server-side apply for ports in front of a Deployment with one number and several targets."""
     known: dict[int, set[object]] = {}
     for item in serving_descriptions(csv):
         if item.deployment == deployment:

@@ -245,10 +245,10 @@ def _taken_over(rendered: Rendered, csv: Csv, item: APIServiceDescription, profi
 
 
 def _made_again(namespace: str, cluster: Cluster) -> frozenset[ObjectKey]:
-    """What does not go with a CSV that was replaced.
+    """Return the objects that stay after their CSV was replaced.
 
-    The second run of a plan makes ServiceAccounts of bundles again, since the operator works before its plan has come
-    to its end (observed-80). A CSV that works applies its ports to a Service of a manifest (R-CERT-2).
+    The second run of a plan creates ServiceAccounts of bundles again, since the operator works before its plan ends
+    (observed-80). A CSV that works applies its ports to a Service of a manifest (R-CERT-2).
     """
     applied = frozenset(
         ObjectKey("", "Service", namespace, serving.names["service"])
@@ -351,9 +351,9 @@ NO_CATALOG = CatalogKey("", "")
 
 
 class StoppedInstallation(NamedTuple):
-    """Why a step without an InstallPlan could not be carried out, its place, and what to do about it.
+    """The reason why a step without an InstallPlan failed, its place, and a hint.
 
-    `withheld` are the accounts and the permissions of the install strategy, of which nothing is written any more.
+    `withheld` are the accounts and the permissions of the install strategy, which OLM does not write after the failure.
     """
 
     message: str
@@ -545,7 +545,8 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
 
 
 def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
-    """What the resolver selected on the way to rest, in order, with the namespace; also what was never installed."""
+    """Yield the resolver's selections until the cluster is settled, in order, with the namespace; also those that were
+    never installed."""
     for round_ in (*settled.history, *settled.rounds.values()):
         if round_.resolve_request is None or round_.resolution is None:
             continue
@@ -558,9 +559,9 @@ def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
-    """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it.
+    """Add the objects that plans of initially installed operators left, if the workspace does not have them.
 
-    A plan of the workspace that got stuck says itself what it has written.
+    A stuck plan of the workspace lists the objects that it has written.
     """
     for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):
         name = NamespacedName(subscription.name.namespace, subscription.installed)

@@ -1,5 +1,5 @@
-"""What is misspelt in manifests: kinds that no cluster has, fields that are dropped, approvals that mean something
-else."""
+"""Find misspellings in manifests: kinds that no cluster has, fields that are dropped, and approvals with another
+meaning."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class DroppedField(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to do."""
+        """Return the hint."""
         if self.keys in _MISPLACED:
             return f"Write {self.keys[-1]} beside metadata: it belongs one level up."
         if self.meant:
@@ -205,7 +205,7 @@ _OF_TARGETS = ("spec", "spec.", "spec.targetNamespaces", "spec.selector", "metad
 
 
 def _effect(obj: KubernetesObject, keys: Keys) -> str:
-    """What the object is like without the field that was meant."""
+    """Return the effect of the missing field on the object."""
     where = ".".join(str(key) for key in keys)
     kind = obj["kind"]
     if kind == "OperatorGroup" and where in _OF_TARGETS:
@@ -428,7 +428,7 @@ def possible_objects(cluster: Cluster, workspace: Workspace | None) -> Iterator[
 
 
 def approvable(cluster: Cluster) -> Iterator[str]:
-    """What InstallPlans are for, each as `namespace/csv`."""
+    """Yield the CSVs of InstallPlans, each as `namespace/csv`."""
     return (f"{plan.namespace}/{csv}" for plan in cluster.plans.values() for csv in plan.csvs)
 
 

@@ -44,7 +44,7 @@ def needs_no_group(csv: Csv, cluster: Cluster, options: Options) -> bool:
 
 
 def no_group(namespace: str) -> OperatorGroup:
-    """What stands in for the OperatorGroup that a namespace does not have: it targets nothing but the namespace."""
+    """Return a replacement for the OperatorGroup that a namespace does not have: it targets only the namespace."""
     return OperatorGroup({"metadata": {"name": "", "namespace": namespace}}, None, (namespace,))
 
 
@@ -187,8 +187,8 @@ def gets_roles(group: OperatorGroup) -> bool:
 def prune_provided_apis(
     group: OperatorGroup, apis: frozenset[GVK] | None, csvs: Iterable[Csv]
 ) -> frozenset[GVK] | None:
-    """What the group's sync leaves of its annotation (None: there is none): what a CSV of its namespace provides, or
-    everything if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
+    """Return the APIs that remain in the group's annotation after its sync (None: it has none): those that a CSV of its
+    namespace provides, or all if the group is static or its sync ends before (R-OG-5, R-OG-14)."""
     if apis is None or group.is_static or not gets_roles(group):
         return apis
     return apis & {api.key for csv in csvs for api in csv.owned_apis}
@@ -320,7 +320,7 @@ def _refusal(mode: str, what: str) -> str:
 
 
 class Verdict(NamedTuple):
-    """What the intersection of provided APIs leads to: a failure or None, and the group's APIs afterwards."""
+    """The result of the intersection of provided APIs: a failure or None, and the group's APIs afterwards."""
 
     failure: Failure | None
     apis: frozenset[GVK] | None

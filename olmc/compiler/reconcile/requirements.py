@@ -1,8 +1,8 @@
-"""What a CSV needs before it is installed: `status.requirementStatus` (R-REQ-1 … R-REQ-9).
+"""The requirements of a CSV before its installation: `status.requirementStatus` (R-REQ-1 … R-REQ-9).
 
-The list shows what OLM saw when it first checked the CSV (observed-17). It is not written again while the CSV stays
-Pending for the same reason. The olm-operator looks while the plan that made the CSV is still at work, hardly a step
-behind: of what that plan makes, it finds the CRDs that come directly behind the CSV, and nothing later.
+The list shows the state when OLM first checked the CSV (observed-17). OLM does not write it again while the CSV stays
+Pending for the same reason. The olm-operator looks while the plan that made the CSV is still at work, about one step
+later. Of the objects of that plan it finds the CRDs directly behind the CSV, and no later ones.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ Status = dict[str, Any]
 
 
 class RequirementContext(NamedTuple):
-    """What requirements are checked against.
+    """The context of requirements.
 
-    `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the
-    namespace that each CSV replaces, over any number of hops. `extra_apis`: kinds that the cluster serves beyond the
-    workspace's, as `group/version/Kind`; `api_resources` those of which more is known. `knows_accounts`: False for a
-    dump that was taken without ServiceAccounts.
+    `apiservices`: the API services that are served, by name, with the kinds of each. `names`: the CSVs of the namespace
+    that each CSV replaces, over any number of hops. `extra_apis`: kinds that the cluster serves beyond the workspace's,
+    as `group/version/Kind`; `api_resources` those with further facts. `knows_accounts`: False for a dump that was taken
+    without ServiceAccounts.
     """
 
     profile: Profile

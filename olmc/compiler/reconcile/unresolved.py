@@ -1,4 +1,4 @@
-"""What the resolver could not do in a settled cluster, in words: no choice of versions, content that is missing."""
+"""Describe the failures of the resolver in a settled cluster: no choice of versions, and missing content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
 
 
 def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
-    """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
+    """Yield the resolver's messages: infos of every round, and the failures of the last ones with their derivation."""
     # An object without a namespace is reported as that, and what follows from it depends on who applies it.
     last = [done for namespace, done in settled.rounds.items() if namespace]
     for round_ in (*settled.history, *last):
@@ -116,7 +116,7 @@ def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:
 
 
 def _of_unreadable_csv(diagnostic: Diagnostic, resolve_request: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
-    """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
+    """Return the finding at the existing CSV whose unreadable properties prevent a resolution (R-CAT-310), or None."""
     namespaces = [each.key.namespace for each in resolve_request.catalogs if each.key.name == EXISTING]
     for csv in (csv for namespace in namespaces for csv in real_csvs(cluster, namespace)):
         try:
@@ -137,7 +137,7 @@ def is_not_vendored(source: CatalogSource) -> bool:
 
 
 def _of_empty_catalog(diagnostic: Diagnostic, resolve_request: ResolveRequest, cluster: Cluster) -> Diagnostic:
-    """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
+    """Return the finding at the CatalogSource whose missing content prevents a resolution, if that is the reason."""
     visible = [cluster.catalogs[entry.key] for entry in resolve_request.catalogs if entry.key in cluster.catalogs]
     empty = next((source for source in visible if source.catalog is None or source.is_unstarted), None)
     if empty is None:

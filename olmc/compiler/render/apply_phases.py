@@ -117,7 +117,7 @@ def _variable_secrets(pod: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any
 
 
 def _template(obj: KubernetesObject) -> Mapping[str, Any]:
-    """What the pods of a workload are made from; a Pod is its own."""
+    """Return the template of a workload's pods; a Pod is its own."""
     spec = spec_of(obj)
     if object_key(obj)[:2] == ("", "Pod"):
         return obj
@@ -167,7 +167,7 @@ _ISSUING = ("Issuer", "Certificate")
 
 
 class Backend(NamedTuple):
-    """What stands behind a Service: the Secret with its certificate, and whether cert-manager can issue that."""
+    """The backend of a Service: the Secret with its certificate, and whether cert-manager can issue that."""
 
     secret: str
     issued: bool
@@ -177,7 +177,7 @@ Backends = Mapping[NamespacedName, Backend]
 
 
 def backends(context: RenderContext) -> Backends:
-    """What stands behind each serving Service, by namespace and name."""
+    """Return the backend of each serving Service, by namespace and name."""
     services: dict[NamespacedName, Backend] = {}
     for member, _ in context.installed():
         for serving in servings(context.profile, member.csv):

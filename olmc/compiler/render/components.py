@@ -1,6 +1,5 @@
-"""What manifests and InstallPlans brought, as it is; component labels, and the Operator objects that collect what
-carries them (R-COMP-1 … R-COMP-5).
-"""
+"""Render the objects of manifests and InstallPlans as they are; component labels, and the Operator objects that list
+the objects with these labels (R-COMP-1 … R-COMP-5)."""
 
 from __future__ import annotations
 

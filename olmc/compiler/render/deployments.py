@@ -1,5 +1,5 @@
-"""What runs an operator: Deployments, OperatorConditions, and serving certificates (R-DEP-1 … R-DEP-11, R-OC-1,
-R-OC-2, R-CERT-1 … R-CERT-3)."""
+"""Render the workloads of operators: Deployments, OperatorConditions, and serving certificates (R-DEP-1 … R-DEP-11,
+R-OC-1, R-OC-2, R-CERT-1 … R-CERT-3)."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _stays(context: RenderContext, csv: Csv, obj: KubernetesObject) -> bool:
 
 
 def _server_side_applied(context: RenderContext, obj: KubernetesObject) -> KubernetesObject:
-    """What OLM applies, with the labels and annotations that others have given to the object."""
+    """Return the object that OLM applies, with the labels and annotations that others have given to it."""
     key = object_key(obj)
     existing = context.cluster.objects.get(key)
     if existing is None or not is_applied(key):
@@ -281,7 +281,7 @@ def _is_not_recreated(context: RenderContext, member: CsvState, obj: KubernetesO
 
 
 def cleaned_up(context: RenderContext) -> Iterator[ObjectKey]:
-    """What OLM deletes of a CSV that works and that somebody has changed: the configurations of webhooks that it lacks,
+    """Yield the objects that OLM deletes for a changed CSV that works: the configurations of webhooks that it lacks,
     and Deployments that its strategy lacks, once it installs again (observed-92)."""
     for member, _ in context.installed() if context.options.state is not None else ():
         csv, profile = member.csv, context.profile

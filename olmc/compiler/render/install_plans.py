@@ -1,4 +1,5 @@
-"""What the catalog operator writes down: Subscriptions and InstallPlans with their status (R-CAT-600 … R-CAT-656)."""
+"""Render the objects of the catalog operator: Subscriptions and InstallPlans with their status (R-CAT-600 …
+R-CAT-656)."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def _catalog_health(context: RenderContext, s: Subscription) -> list[dict[str, A
 
 
 def _health(name: str, namespace: str, healthy: bool) -> dict[str, Any]:
-    """What a Subscription says of a catalog."""
+    """Return the health of a catalog in a Subscription's status."""
     ref = {"apiVersion": CSV_API, "kind": "CatalogSource", "name": name, "namespace": namespace, "uid": ""}
     return {"catalogSourceRef": ref, "healthy": healthy}
 

@@ -189,7 +189,7 @@ def _cluster_role(context: RenderContext, group: OperatorGroup, suffix: str, api
 
 
 def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:
-    """What the aggregated roles are found by: the group, or one set of labels for each API."""
+    """Return the selectors of the aggregated roles: the group, or one set of labels for each API."""
     # Before 0.15 all roles of a group had its name as their label, so there is one selector, provided APIs or not.
     template = profile.og_clusterrole_aggregation
     if not any("{apihash}" in key for key in template):

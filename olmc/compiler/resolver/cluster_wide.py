@@ -237,7 +237,7 @@ Resolver = Callable[[Workspace, Cluster, str, Options], ResolutionRound]
 
 
 class _ComponentRound(NamedTuple):
-    """What became of a part of a namespace's Subscriptions."""
+    """The result for a part of a namespace's Subscriptions."""
 
     subscriptions: dict[NamespacedName, Subscription]
     selections: tuple[Selection, ...] = ()

@@ -1,4 +1,5 @@
-"""Why a namespace can't be resolved, step by step, and why each selection of one that can was selected."""
+"""Explain why a namespace can't be resolved, step by step, and the reason of each selection of a successful
+resolution."""
 
 from __future__ import annotations
 
@@ -66,8 +67,7 @@ class ExplanationLine(NamedTuple):
 
 
 def derivation(resolve_request: ResolveRequest, resolution: Resolution) -> tuple[ExplanationLine, ...]:
-    """What was asked, which candidates there were and what ruled out each; nothing for a resolution without
-    failure.
+    """Return the requests, their candidates and the reason against each; () for a resolution without failure.
 
     `resolution` must be the resolution to `resolve_request`.
     """
@@ -101,7 +101,7 @@ def explain_unresolved(resolve_request: ResolveRequest, resolution: Resolution) 
 
 
 class PickReason(NamedTuple):
-    """What called for a selection: a Subscription (or an Operator), or a bundle's requirement."""
+    """The reason of a selection: a Subscription (or an Operator), or a bundle's requirement."""
 
     text: str
     is_subscription: bool
@@ -111,9 +111,8 @@ class PickReason(NamedTuple):
 
 
 def reasons(resolve_request: ResolveRequest) -> tuple[PickReason, ...]:
-    """What called for each selection of a request that can be resolved, in the order of the resolution's selections: a
-    Subscription, or a bundle's requirement. Raises cel.CelMissingError.
-    """
+    """Return the reason of each selection of a request that can be resolved, in the order of the resolution's
+    selections: a Subscription, or a bundle's requirement. Raises cel.CelMissingError."""
     variables, errors = collect_variables(resolve_request)
     if errors:
         return ()
@@ -266,7 +265,8 @@ class _Derivation:
                 yield from self._objections(entry, anchor, 2)
 
     def reasons_against(self, upgrade: Entry) -> list[ExplanationLine]:
-        """What others require and would lose by an upgrade; if that is not it, what stands against it by itself."""
+        """Return the requirements of others that an upgrade would break; without any, the reasons of the upgrade
+        itself."""
         demands = [
             ExplanationLine(0, f"{entry.name} {_demand(each.requirement)}", entry.location)
             for subject, constraints in sorted(self.by_subject.items())
@@ -302,9 +302,8 @@ class _Derivation:
             yield from self._objections(entry, dependency.subject, depth + 1)
 
     def _objections(self, entry: Entry, caller: str, depth: int) -> Iterator[ExplanationLine]:
-        """What the conflict has against a bundle: one fact that suffices, or all that has to be taken
-        together.
-        """
+        """Yield the reasons of the conflict against a bundle: one fact that suffices, or all facts that have to be
+        taken together."""
         # Bundles may require each other, and what is explained once holds everywhere: without this it would not end.
         if entry.identifier in self.explained:
             yield ExplanationLine(depth, "it is ruled out as stated above")

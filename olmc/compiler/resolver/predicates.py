@@ -1,9 +1,9 @@
-"""What a bundle requires of another one, read from its properties, and whether a bundle meets it (R-CAT-320,
-R-CAT-330, R-CAT-331).
+"""The requirements of a bundle, read from its properties, and whether a bundle meets them (R-CAT-320, R-CAT-330,
+R-CAT-331).
 
-Rules in CEL go through cel-expr-python, the CEL project's own binding of its C++ library. It is the only Python
-library with CEL's type checker, which OLM runs: a rule that does not compile, or is not of type Bool, stops the
-resolution with the checker's message. It is imported when the first rule is met, since hardly any workspace has one.
+Rules in CEL go through cel-expr-python, the CEL project's own binding of its C++ library. It is the only Python library
+with CEL's type checker, which OLM runs: a rule that does not compile, or is not of type Bool, stops the resolution with
+the checker's message. It is imported for the first rule, since few workspaces have one.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def may_meet(predicate: Predicate, package: LeftOutPackage) -> bool:
 
 
 def package_of_entries(name: str, entries: Iterable[Candidate]) -> LeftOutPackage:
-    """What is to be known of a package, should it be left out; everything in order."""
+    """Return the facts to keep of a package that may be left out; everything in order."""
     items = [entry_of_candidate(candidate) for candidate in entries]
     return LeftOutPackage(
         name,

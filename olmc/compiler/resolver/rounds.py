@@ -182,7 +182,7 @@ MANUAL, AUTOMATIC = "Manual", "Automatic"
 
 
 class ResolutionRound(NamedTuple):
-    """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
+    """The changes of a round: the namespace's Subscriptions, and the InstallPlan that it makes (None: no changes).
 
     `resolve_request` and `resolution` are kept for explanations; `missing` names bundles whose content is not in the
     workspace, `unreadable` those whose CSV OLM can't decode. `descoped` are those of the namespace's Subscriptions that
@@ -279,7 +279,8 @@ def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription
 
 
 class _Intent(NamedTuple):
-    """What a round's selections mean: what to install, the Subscriptions that move on, and those to be generated."""
+    """The effect of a round's selections: the bundles to install, the Subscriptions that move on, and those to be
+    generated."""
 
     installs: tuple[Selection, ...]
     moved: Mapping[NamespacedName, Subscription]
@@ -405,7 +406,7 @@ def _pending(s: Subscription, plan: InstallPlan, cluster: Cluster) -> Subscripti
 
 
 class _Stop(NamedTuple):
-    """What keeps OLM from making a plan: a condition with its reason and message, all "" for an error that only its log
+    """The reason why OLM makes no plan: a condition with its reason and message, all "" for an error that only its log
     has. `guessed`: another reason is as likely. `pulling` is the message about a Job that never ends."""
 
     condition: str = ""
@@ -419,10 +420,10 @@ def _stop(
     namespace: str, installs: Sequence[Selection], missing: Set[str], unreadable: Mapping[str, UndecodableCSV],
     without_csv: Set[str], cluster: Cluster,
 ) -> _Stop:  # fmt: skip
-    """What OLM reports of bundles of which some, `missing` or `unreadable` by name, give no steps (R-CAT-654).
+    """Return OLM's report on bundles of which some, `missing` or `unreadable` by name, give no steps (R-CAT-654).
 
-    What a catalog serves inline comes first, as part of the resolution. Of images, a fatal error ends everything; one
-    that is tried again hides that a Job has failed.
+    The inline content of a catalog comes first, as part of the resolution. Of images, a fatal error ends everything;
+    one that OLM retries hides that a Job has failed.
     """
     errors = list(unreadable.values())
     for error in errors:

@@ -1,5 +1,5 @@
-"""What a namespace can choose from: the entries of the catalogs that it sees and its existing CSVs, indexed and in
-order (R-CAT-502)."""
+"""The choices of a namespace: the entries of the catalogs that it sees and its existing CSVs, indexed and in order
+(R-CAT-502)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which version upgrades which (R-CAT-410), for one pair and for all versions of a channel at once.
+"""The upgrades between versions (R-CAT-410), for one pair and for all versions of a channel at once.
 
-The resolver asks for pairs. Asking `Range.contains` for each pair of a few hundred versions and as many skipRanges
-takes longer than all else that a graph needs; so there the versions are sorted once, and a comparator cuts the row.
+The resolver asks for pairs. A call of `Range.contains` for each pair of a few hundred versions and as many skipRanges
+takes longer than all other work for a graph. So there the versions are sorted once, and a comparator cuts the row.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Precedence = tuple[int, int, int, bool, tuple[tuple[bool, int, str], ...]]
 
 
 class UpgradeEdges(Protocol):
-    """What a CSV or an entry of a channel says it is an upgrade of; "" for what it does not say."""
+    """The fields of a CSV or an entry of a channel that make it an upgrade; "" for an absent one."""
 
     @property
     def name(self) -> str: ...
@@ -69,7 +69,7 @@ class UpgradeEdges(Protocol):
 
 
 class InstalledVersion(Protocol):
-    """What is upgraded: a CSV's name, and its version as far as it can be read."""
+    """An installed version: a CSV's name, and its version as far as it can be read."""
 
     @property
     def name(self) -> str: ...

@@ -122,7 +122,7 @@ class UnfinishedError(Exception):
 
 
 class ConstraintKind(Enum):
-    """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
+    """The demand of a constraint on its subject v, or on its others alone (AT_MOST_ONE)."""
 
     MANDATORY = "v"
     PROHIBITED = "not v"
@@ -444,7 +444,7 @@ _AT_ONCE = 2_000
 
 @dataclass(slots=True)
 class ConflictBudget:
-    """How many conflicts a resolution may still run into, which unlike seconds are the same everywhere."""
+    """The number of conflicts that a resolution may still run into, which unlike seconds are the same everywhere."""
 
     left: int = field(default_factory=lambda: CONFLICTS.most)
 
@@ -607,9 +607,8 @@ def _with_reasons(
 
 @dataclass(slots=True)
 class Trail:
-    """What follows step by step, and from which texts; `contradiction` are those that a contradiction follows
-    from.
-    """
+    """The conclusions step by step, and the texts that they follow from; `contradiction` are those of a
+    contradiction."""
 
     contradiction: frozenset[str] = frozenset()
     _known: dict[str, tuple[bool, frozenset[str]]] = field(default_factory=dict)

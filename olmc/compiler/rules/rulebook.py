@@ -23,7 +23,7 @@ _DEFINITION = regex(r"^\[[^\[\]\n]+\]: .*\n?", re.MULTILINE)
 
 
 class RuleSource(NamedTuple):
-    """What a rule was read from: a name for it, and its address."""
+    """The source of a rule: a name for it, and its address."""
 
     name: str
     url: str
@@ -102,12 +102,12 @@ def _rules_of(page: str, text: str) -> Iterator[SpecRule]:
 
 
 def _without_sources(text: str) -> tuple[str, tuple[RuleSource, ...]]:
-    """What stands before the sources, which come last, and the sources."""
+    """Return the text before the sources, which come last, and the sources."""
     before, *links = _SOURCES.split(text, maxsplit=1)
     sources = (RuleSource(" ".join(name.split()), url) for name, url in _LINK.findall("".join(links)))
     return before, tuple(sources)
 
 
 def _by_number(rule_id: str) -> tuple[tuple[str, int], ...]:
-    """What sorts R-OG-9 before R-OG-10, and R-CSV-6 before R-CSV-6b."""
+    """Return a key that sorts R-OG-9 before R-OG-10, and R-CSV-6 before R-CSV-6b."""
     return tuple((word, int(number or 0)) for word, number in re.findall(r"([^0-9]+)([0-9]*)", f"{rule_id} "))

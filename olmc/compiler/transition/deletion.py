@@ -1,6 +1,5 @@
-"""What goes with an object that is deleted: what it alone owns, what is in a namespace, the resources of a CRD, and
-what the controllers of OLM clean up behind CSVs and OperatorGroups.
-"""
+"""The objects that are deleted with an object: those that it alone owns, those in a namespace, the resources of a CRD,
+and those that the controllers of OLM clean up after CSVs and OperatorGroups."""
 
 from __future__ import annotations
 
@@ -268,7 +267,7 @@ def _without_owners(
 
 
 def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Iterator[ObjectKey]:
-    """What is deleted because an object is, though no reference leads from one to the other."""
+    """Yield the objects that are deleted with an object without a reference from one to the other."""
     obj = index.objects[key].object
     if (key.group, key.kind) == ("", "Namespace"):
         yield from index.inside.get(key.name, ())
@@ -339,8 +338,9 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
 def pruned(
     state: ClusterState, manifests: Iterable[Manifest], refused: Iterable[ObjectKey] = ()
 ) -> tuple[ObjectKey, ...]:
-    """What the tool deletes: objects that it has applied before, and the repository no longer has. Those of policies
-    are not the tool's, and stay (R-OCM-3). So does an object whose new manifest the API server refuses."""
+    """Return the objects that the tool deletes: it has applied them before, and the repository no longer has them.
+    Objects of policies are not the tool's, and stay (R-OCM-3). So does an object whose new manifest the API server
+    rejects."""
     kept = state.of_policies.union(object_key(manifest.object) for manifest in manifests)
     kept = kept.union(filter(None, (kept_for(key, state.applied) for key in refused)))
     return tuple(key for key in state.applied if key in state.tracked - kept and key in state.objects)
@@ -362,8 +362,8 @@ def kept_for(refused: ObjectKey, applied: Iterable[ObjectKey]) -> ObjectKey | No
 def removed_by_policies(
     state: ClusterState, manifests: Iterable[Manifest], removals: Iterable[PolicyRemoval]
 ) -> tuple[ObjectKey, ...]:
-    """What policies delete of a state to which the manifests are applied: objects that must not be there and that no
-    manifest has, and with a Subscription its CSV and OperatorGroup (R-OCM-3, R-OCM-14)."""
+    """Return the objects that policies delete from a state with the applied manifests: forbidden objects without a
+    manifest, and with a Subscription its CSV and OperatorGroup (R-OCM-3, R-OCM-14)."""
     removals = tuple(removals)
     wanted = {object_key(manifest.object) for manifest in manifests} if removals else set()
     removed: dict[ObjectKey, None] = {}

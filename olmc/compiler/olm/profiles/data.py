@@ -123,7 +123,7 @@ def newest() -> str:
 
 
 def known_versions() -> tuple[str, ...]:
-    """What users may ask for, oldest first: minor versions, then OpenShift's, then `docs`."""
+    """Return the versions that users may ask for, oldest first: minor versions, then OpenShift's, then `docs`."""
     minors = dict.fromkeys(release.rpartition(".")[0] for release in formats()["versions"])
     return (*minors, *formats()["named"])
 
@@ -144,8 +144,8 @@ def eras(name: str) -> Iterator[tuple[str, Era]]:
 
 
 def gaps(name: str) -> Iterator[tuple[str, str]]:
-    """What olmc can't reproduce of a profile, by the ids of features, then what belongs to no feature; `name` is a
-    canonical one."""
+    """Yield the parts of a profile that olmc can't reproduce, by the ids of features, then those without a feature;
+    `name` is a canonical one."""
     yield from ((feature, era["gap"]) for feature, era in eras(name) if "gap" in era)
     order = {release: index for index, release in enumerate(formats()["versions"])}
     place = order[(formats()["named"].get(name) or {"base": name})["base"]]

@@ -43,7 +43,7 @@ def formats_text(version: str) -> str:
 
 
 def gaps_text(version: str) -> str:
-    """What olmc can't reproduce of a version, for a terminal; raises UnknownVersionError."""
+    """Return the parts of a version that olmc can't reproduce, for a terminal; raises UnknownVersionError."""
     name = canonical(version)
     unknown = [*(gap for _, gap in gaps(name)), *formats()["never"]]
     listed = [fill(gap, WIDTH, initial_indent="- ", subsequent_indent="  ") for gap in unknown]
@@ -51,7 +51,7 @@ def gaps_text(version: str) -> str:
 
 
 def heading(name: str) -> str:
-    """What a version is, for a canonical name."""
+    """Return the description of a version with a canonical name."""
     blend = formats()["named"].get(name)
     if blend is None:
         return f"OLM {name}"
