@@ -305,11 +305,41 @@ def test_templates_that_are_switched_off_are_texts(tmp_path: Path) -> None:
         assert installed(tmp_path, value) == ["ConfigMap harbour/a"] * counts
 
 
+REMOVES = """
+{{ range (lookup "operators.coreos.com/v1alpha1" "Subscription" "harbour" "").items }}
+- complianceType: mustnothave
+  objectDefinition:
+    apiVersion: operators.coreos.com/v1alpha1
+    kind: KIND
+    metadata: {name: "{{ .metadata.name }}", namespace: harbour}
+{{ end }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "compliance", "said"),
+    [
+        ("enforce", "ConfigMap", "mustnothave", ""),
+        ("enforce", "Subscription", "mustnothave", "the part of ConfigurationPolicy beacon for OLM is unknown"),
+        ("inform", "Subscription", "mustnothave", ""),
+        ("inform", "ClusterServiceVersion", "musthave", ""),
+        ("inform", "Subscription", "musthave", "installs nothing: objects of OLM in its object-templates-raw"),
+    ],
+)
+def test_a_text_with_templates_asks_for_operators_by_its_kinds(
+    tmp_path: Path, action: str, kind: str, compliance: str, said: str
+) -> None:
+    """R-OCM-3: a text that looks objects of OLM up, checks or removes them would install none."""
+    text = REMOVES.replace("KIND", kind).replace("mustnothave", compliance)
+    found = messages(tmp_path, configuration(**{"object-templates-raw": text, "remediationAction": action}))
+    assert [said in each for each in found] == [True] * bool(said)
+
+
 def test_a_text_with_templates_is_unknown_if_it_is_about_olm(tmp_path: Path) -> None:
     """R-OCM-3, R-OCM-15."""
     text = "{{ range (lookup) }}\n- objectDefinition:\n    apiVersion: operators.coreos.com/v1\n{{ end }}\n"
     (said,) = messages(tmp_path, configuration(**{"object-templates-raw": text}))
-    assert "what ConfigurationPolicy beacon asks of OLM is unknown: spec.object-templates-raw is a template" in said
+    assert "the part of ConfigurationPolicy beacon for OLM is unknown: spec.object-templates-raw is a template" in said
     assert messages(tmp_path, configuration(**{"object-templates-raw": text.replace("operators", "dns")})) == []
     filled = dump([[{"complianceType": "musthave", "objectDefinition": obj} for obj in (NAMESPACE, SUBSCRIPTION)]])
     plain = configuration(**{"object-templates-raw": filled.replace("channel: stable", "channel: '{{ .channel }}'")})

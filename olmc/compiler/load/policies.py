@@ -25,6 +25,7 @@ from olmc.compiler.load.operator_policies import (
     with_catalog,
     without_templates,
 )
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import PolicyApproval, PolicyRemoval
 from olmc.compiler.olm.profiles.data import openshift
 from olmc.compiler.rules.findings import building as rules
@@ -187,6 +188,11 @@ TEMPLATES = "policy-templates"
 _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
 _OLM_IN_TEXT = regex(rf"\b{re.escape(OLM_GROUP)}/v\d")
+_KINDS_IN_TEXT = regex(r"\bkind[\"']?\s*:\s*[\"']?(\{\{|\w+)")
+_COMPLIANCE_IN_TEXT = regex(r"\bcomplianceType[\"']?\s*:\s*[\"']?(\{\{|\w+)")
+_OPEN_KIND = frozenset({"{{"})
+_INSTALLING = _OPEN_KIND | {"Subscription", "OperatorGroup", "CatalogSource"}
+_OF_OLM = _INSTALLING | {"InstallPlan", CSV_KIND}
 _SHOWN = 4
 _IDENTITY = ("apiVersion", "kind", "metadata")
 _ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
@@ -422,12 +428,12 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
     place_of: PlaceOf = (lambda value, source: source) if policy.is_overruled else reading.place_of  # noqa: ARG005
     # A raw template is a text until the cluster fills it in: what objects it has is not known before.
     if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
-        shown = f"what {policy.name} asks of OLM"
-        if policy.is_enforced:
+        kinds, compliance = {*_KINDS_IN_TEXT.findall(raw)} or _OPEN_KIND, {*_COMPLIANCE_IN_TEXT.findall(raw)}
+        if policy.is_enforced and kinds & _OF_OLM:
             fields = [TemplateField(("spec", RAW), "")]
-            reading.report.add(left_open(policy.manifest.source, shown, fields))
-        else:
-            _say_not_installed(policy, [shown], reading, removal="")
+            reading.report.add(left_open(policy.manifest.source, f"the part of {policy.name} for OLM", fields))
+        elif not policy.is_enforced and kinds & _INSTALLING and compliance != {"mustnothave"}:
+            _say_not_installed(policy, [f"objects of OLM in its {RAW}"], reading, removal="")
         return
     is_pruning = as_text(spec_of(policy.manifest.object).get("pruneObjectBehavior")).lower().startswith("delete")
     idle: dict[str, list[ObjectTemplate]] = {}
