@@ -224,6 +224,23 @@ def test_flux_gives_namespaces_and_fills_in_variables(project: Path) -> None:
     assert "${TIDE_CHANNEL}" in built.findings[0].message
 
 
+def test_values_of_a_pattern_for_a_version_are_no_cluster(tmp_path: Path) -> None:
+    """The pattern reads them over those of a group, whatever namespaces they add."""
+    group = "clusterGroup:\n  name: hub\n  namespaces: [tides]\n  subscriptions: [{name: tide, namespace: tides}]\n"
+    override = group.replace("  name: hub\n", "")
+    files = {"values-hub.yaml": group, "values-edge.yaml": override}
+    write(tmp_path, {**files, "values-4.20-hub.yaml": override, "values-4.21.yaml": override})
+    assert [path.partition(" ")[0] for path in paths(tmp_path)] == ["values-edge.yaml", "values-hub.yaml"]
+
+
+def test_groups_without_a_namespace_are_not_said_to_share_one(tmp_path: Path) -> None:
+    """The tool that applies each folder decides its namespace."""
+    homeless = GROUP.replace(", namespace: harbour", "")
+    write(tmp_path, {"north/group.yaml": homeless, "south/group.yaml": homeless.replace("name: all", "name: some")})
+    done = olmc("check", str(tmp_path))
+    assert (done.exit_code, done.stdout.count("OLMC413"), "OLMC306" in done.stdout) == (0, 2, False)
+
+
 @pytest.mark.parametrize("kind", ["Application", "ApplicationSet"])
 def test_the_one_folder_of_an_application_gets_its_namespace(kind: str, tmp_path: Path) -> None:
     """Objects of OLM without a namespace are in the one that the destination names, and no failure."""

@@ -19,6 +19,8 @@ from olmc.k8s.yaml import locate, read
 
 _KEY = "clusterGroup"
 _MARK = regex(r"(?m)^clusterGroup\s*:")
+_OF_VERSION = regex(r"\d+\.\d+(?:-|$)")
+"""How the names of files begin that are for one version of OpenShift."""
 _GLOBAL_NAMESPACE, _SOURCE, _SOURCE_NAMESPACE = "openshift-operators", "redhat-operators", "openshift-marketplace"
 
 
@@ -107,10 +109,10 @@ def cluster_groups(root: Path, folder: Folder) -> Iterator[ClusterGroup]:
         documents = read(name, text, Report()) if _MARK.search(text) else []
         values = mapping(mapping(documents[0].value).get(_KEY)) if documents else {}
         # The chart needs a name. A file without one is read over that of a group, for a platform or a version.
-        is_whole = bool(values.get("name") or values.get("namespaces"))
+        stem = posixpath.splitext(name)[0].removeprefix("values-")
+        is_whole = bool(values.get("name") or (values.get("namespaces") and not _OF_VERSION.match(stem)))
         if is_whole and (values.get("subscriptions") or values.get("applications")):
-            group = as_text(values.get("name")) or name.partition(".")[0].removeprefix("values-")
-            yield ClusterGroup(group, name, values, documents[0].source)
+            yield ClusterGroup(as_text(values.get("name")) or stem, name, values, documents[0].source)
 
 
 def _entries(given: Any) -> Iterator[tuple[str | int, Mapping[str, Any]]]:

@@ -130,10 +130,12 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
 
 
 def several_groups(cluster: Cluster) -> Iterator[tuple[Diagnostic, Sequence[OperatorGroup]]]:
-    """The namespaces with more than one OperatorGroup, each with its groups."""
+    """The namespaces with more than one OperatorGroup, each with its groups. Groups without a namespace may be in
+    different ones, which is reported of each."""
     by_namespace: dict[str, list[OperatorGroup]] = {}
     for group in cluster.groups.values():
-        by_namespace.setdefault(group.namespace, []).append(group)
+        if group.namespace:
+            by_namespace.setdefault(group.namespace, []).append(group)
     for namespace, groups in by_namespace.items():
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
