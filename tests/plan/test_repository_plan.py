@@ -449,6 +449,19 @@ def test_a_suspended_kustomization_holds_a_change_back(tmp_path: Path) -> None:
 
 
 @needs_helm
+def test_the_reason_for_an_entry_that_can_not_be_built_on_both_sides_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = GROUP.replace("name: quay", "name: {{ lower .Values.size }}")
+    chart = {"Chart.yaml": "apiVersion: v2\nname: kettle\nversion: 1.0.0\n", "templates/group.yaml": group}
+    write(tmp_path / "source", BASE | {f"charts/kettle/{path}": text for path, text in chart.items()})
+    root = clone_repository(tmp_path / "source", tmp_path / "clone")
+    monkeypatch.chdir(root)
+    write(root, {"charts/kettle/templates/group.yaml": f"{group}# more\n"})
+    assert olmc("plan", "--from", "git:HEAD").stdout.count("the chart kettle can't be rendered: ") == 1
+
+
+@needs_helm
 def test_an_entry_with_the_values_of_a_pattern_has_a_state_in_a_revision(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

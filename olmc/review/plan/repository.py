@@ -329,9 +329,10 @@ def _without_unbuilt(*sides: BuiltRepository) -> tuple[list[BuiltRepository], _U
         for built in sides
     ]  # fmt: skip
     half = unknown & set().union(*whole)
-    problems = dict.fromkeys(each.problems[0] for of_side in contents for each in of_side if each.problems)
+    first = (each.problems[0] for of_side in contents for each in of_side if each.problems)
+    problems = {(str(each.location), each.message): each for each in first}
     on_one_side, on_both = (tuple(sorted({path for path, *_ in some})) for some in (half, unknown - half))
-    return kept, _Unbuilt(on_one_side, on_both, tuple(problems))
+    return kept, _Unbuilt(on_one_side, on_both, tuple(problems.values()))
 
 
 def _application(content: EntryContent) -> tuple[str, ...]:
