@@ -1,4 +1,4 @@
-"""Where the proposed APIs come into a compilation: before the cluster settles, and before its objects are written."""
+"""The hooks of the proposed APIs in a compilation: before the cluster settles, and before its objects are written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the API server answers to the requests of a controller: rights, namespaces, escalation, validation
-(R-V1-SRV-1)."""
+"""The API server's answers to the requests of a controller: rights, namespaces, escalation, validation (R-V1-SRV-1)."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ class ApiServer(NamedTuple):
         return object_key(self.mapper.in_its_scope(obj))
 
     def stored(self, obj: KubernetesObject) -> KubernetesObject | None:
-        """What is there under the name of an object, None for nothing."""
+        """Return the stored object with the name of an object, None if there is none."""
         return self.objects.get(self.key(obj))
 
     def forbidden(self, verb: str, obj: KubernetesObject) -> str:
@@ -176,7 +175,7 @@ def _rendered(obj: KubernetesObject) -> Rendered:
 
 
 def validation_error(obj: KubernetesObject) -> str:
-    """What the API server finds wrong with an object, all of it in one text, "" for nothing."""
+    """Return all errors of the API server for an object in one text, "" for none."""
     errors = list(server_errors(obj))
     if not errors or is_whole_answer(errors[0]):
         return errors[0] if errors else ""

@@ -34,8 +34,8 @@ _MATURITY = {"alpha": 0, "beta": 1, None: 2}
 
 
 class SchemaIssue(NamedTuple):
-    """What differs between two versions of a schema at a path: which check says so, its text, and what was compared of
-    what no check knows."""
+    """A difference between two versions of a schema at a path: the check that reports it, its text, and the compared
+    values for a difference that no check knows."""
 
     versions: str
     path: str
@@ -142,7 +142,7 @@ def _inner(schema: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def schema_issues(versions: str, old: Schema, new: Schema) -> list[SchemaIssue]:
-    """What differs at the paths of the old schema (R-V1-CRD-4); `versions` is what lines begin with."""
+    """Return the differences at the paths of the old schema (R-V1-CRD-4); `versions` is the prefix of lines."""
     before, after = flatten(old), flatten(new)
     return [
         issue
@@ -259,7 +259,7 @@ _CHECKS: Mapping[str, Callable[[Any, Any], str]] = {
 
 
 def _served_issues(old: Schema, new: Schema) -> list[SchemaIssue]:
-    """What differs between the served versions of the new CRD and not between those of the old one (R-V1-CRD-5)."""
+    """Return the differences between the served versions of the new CRD that the old one does not have (R-V1-CRD-5)."""
     if text(mapping(spec_of(new).get("conversion")).get("strategy")) == "Webhook":
         return []
     known = _between_served(old)

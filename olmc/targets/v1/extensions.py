@@ -76,7 +76,7 @@ from olmc.targets.v1.status import (
 
 CATALOG_KIND = "ClusterCatalog"
 _MOST = 4
-"""How many versions or channels advice names."""
+"""The number of versions or channels in a hint."""
 UNKNOWN_IMAGE = "(unknown)"
 """The image of an installed bundle that nothing here names."""
 
@@ -101,7 +101,7 @@ class ExtensionStage(NamedTuple):
         return cluster._replace(objects=by_kind({k: v for k, v in cluster.objects.items() if k not in self.held}))
 
     def written(self, _: RenderContext) -> Iterator[Rendered]:
-        """What they install, as a pass gives it."""
+        """Yield the objects that they install, as the result of a pass."""
         for result in self.results:
             yield from result.objects
 
@@ -137,7 +137,7 @@ def _with_status(obj: KubernetesObject, result: ExtensionResult, *, with_revisio
 
 
 def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
-    """What the ClusterExtensions of a workspace come to in a settled cluster; what is wrong goes to `report`."""
+    """Return the results of the ClusterExtensions of a workspace in a settled cluster; problems go to `report`."""
     gates = gates_of(options.olm_version)
     catalogs, lacking = served_catalogs(workspace, report)
     held = held_objects(cluster.objects.values()) if workspace.is_live else {}
@@ -192,7 +192,7 @@ def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedC
 def _refused(
     manifest: Manifest, report: Report, old: KubernetesObject | None = None, *, account_required: bool = True
 ) -> list[FieldError]:
-    """What the API server finds wrong with an object, or with changing `old` to it, which is reported."""
+    """Report and return the API server's errors for an object, or for its change from `old`."""
     obj = manifest.object
     errors = api_errors(obj, old, account_required=account_required)
     for error in errors:
@@ -233,7 +233,7 @@ def _keys(field: str) -> list[str | int]:
 def _result(
     manifest: Manifest, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
 ) -> ExtensionResult:
-    """What becomes of a ClusterExtension: hop after hop, until nothing changes any more (R-V1-RES-15)."""
+    """Return the result of a ClusterExtension: hop after hop, until nothing changes any more (R-V1-RES-15)."""
     experimental = _has_experimental_crds(setting.gates)
     state = setting.options.state
     live = state.objects.get(object_key(manifest.object)) if state is not None else None
@@ -344,7 +344,7 @@ def _applied(result: ExtensionResult, setting: ExtensionSetting) -> ExtensionSet
 def _hop(
     before: ExtensionResult, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
 ) -> ExtensionResult:
-    """What one resolution and what follows from it make of a ClusterExtension."""
+    """Return the state of a ClusterExtension after one resolution and its consequences."""
     extension, manifest = before.extension, before.manifest
     rolling = rolling_bundle(setting.held.get(extension.name, ())) if setting.gates.boxcutter_runtime else None
     if rolling is not None:
@@ -401,7 +401,7 @@ def _first_conditions(
 
 
 def version_advice(extension: ClusterExtension, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
-    """What to do where no bundle has the version and the channels that a ClusterExtension asks for; "" where one has
+    """Return a hint if no bundle has the version and the channels that a ClusterExtension asks for; "" if one has
     (R-V1-RES-4)."""
     wanted = extension.source
     offered = _versions_by_channel(wanted.package, resolution, setting)
@@ -455,7 +455,7 @@ def _meant_package(name: str, resolution: ExtensionResolution, setting: Extensio
 
 
 def _resolution(extension: ClusterExtension, setting: ExtensionSetting) -> ExtensionResolution:
-    """What a ClusterExtension resolves to: what is locked, as long as that can be had."""
+    """Return the resolution of a ClusterExtension: the locked bundle, as long as it is available."""
     releases, lock = setting.gates.bundle_release_support, setting.workspace.lock
     locked = lock.extensions.get(extension.name) if lock is not None else None
     if locked is not None:
@@ -479,7 +479,7 @@ def _has_experimental_crds(gates: FeatureGates) -> bool:
 
 
 def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCatalog]) -> InstalledBundle | None:
-    """What is installed, with the image that a catalog names for it if the status has none."""
+    """Return the installed bundle, with the image that a catalog names for it if the status has none."""
     if installed is None or installed.image:
         return installed
     packages = (package for served in catalogs for package in served.packages.values())
@@ -557,7 +557,7 @@ def route_lines(extension: ClusterExtension, stops: Sequence[RouteStop]) -> Iter
 
 
 def _asked(source: CatalogFilter) -> Iterator[str]:
-    """What a ClusterExtension asks catalogs for, and which rule decides on successors."""
+    """Yield the request of a ClusterExtension to catalogs, and the rule that decides on successors."""
     yield f"package {source.package}"
     yield f"version {source.version}" if source.version else "any version"
     yield f"channels {', '.join(source.channels)}" if source.channels else "all channels"

@@ -104,7 +104,8 @@ def _configured_pod(pod: _Pod, fields: Mapping[str, Any]) -> _Pod:
 
 
 def _putting(key: str, fields: Mapping[str, Any]) -> Callable[[_Entry], _Pod]:
-    """What puts the configuration's entries of a kind into a container or pod; without any it stays as it is."""
+    """Return a function that puts the configuration's entries of a kind into a container or pod; without any it stays
+    as it is."""
     new = mappings(fields.get(key))
     return lambda holder: {**holder, key: _named_over(mappings(holder.get(key)), new)} if new else dict(holder)
 
@@ -237,7 +238,8 @@ def _annotated(obj: KubernetesObject, key: str, value: str) -> KubernetesObject:
 
 
 def certificate_objects(deployment: str, namespace: str, provider: Certificates) -> Iterator[KubernetesObject]:
-    """What has cert-manager issue a Deployment's certificate; other providers need no objects (R-V1-GEN-12)."""
+    """Yield the objects by which cert-manager issues a Deployment's certificate; other providers need no objects
+    (R-V1-GEN-12)."""
     if provider != "cert-manager":
         return
     certificate = secret_name(deployment)
@@ -272,7 +274,7 @@ _ADMISSION_V1 = "admissionregistration.k8s.io/v1"
 
 
 class Installation(NamedTuple):
-    """Where a bundle is installed and how: the namespace, the namespaces that it watches ("" alone: all), who issues
+    """The installation of a bundle: the namespace, the namespaces that it watches ("" alone: all), the issuer of
     certificates, the configuration of its Deployments, and whether their pods name its namespace (R-V1-REL-1)."""
 
     namespace: str
@@ -410,7 +412,7 @@ def _deployments(bundle: RegistryBundle, at: Installation) -> Iterator[Kubernete
 
 
 def _webhook_configurations(kind: str) -> Callable[[RegistryBundle, Installation], Iterator[KubernetesObject]]:
-    """What makes the configurations for webhooks of a kind, one for each of them (R-V1-GEN-10)."""
+    """Return a function that makes the configurations for webhooks of a kind, one for each of them (R-V1-GEN-10)."""
     # In the order of Go's type, which has reinvocationPolicy where a webhook can change objects.
     optional = ("rules", "failurePolicy", "matchPolicy", "objectSelector", "timeoutSeconds", "reinvocationPolicy")
 
@@ -513,7 +515,7 @@ _GENERATORS = (
 
 
 class FeatureGates(NamedTuple):
-    """Which gates of operator-controller are open; a field's name is the gate's in Python's spelling."""
+    """The open gates of operator-controller; a field's name is the gate's in Python's spelling."""
 
     webhook_provider_cert_manager: bool = False
     webhook_provider_openshift_service_ca: bool = False

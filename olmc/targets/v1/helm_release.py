@@ -89,7 +89,7 @@ def conflict(
 
 
 def _ownership_error(stored: KubernetesObject, marks: HelmMarks) -> str:
-    """What an object lacks of a release's marks, "" for nothing."""
+    """Return the marks of a release that an object lacks, "" for none."""
     errors = [
         *_wrong_values("label", labels_of(stored), marks.labels),
         *_wrong_values("annotation", annotations_of(stored), marks.annotations),
@@ -114,7 +114,7 @@ def _wrong_values(what: str, present: Mapping[str, object], wanted: Mapping[str,
 def release_outcome(
     objects: Sequence[KubernetesObject], server: ApiServer, before: Mapping[ObjectKey, KubernetesObject] | None
 ) -> HelmOutcome:
-    """What becomes of a release once its dry run has passed; `before` are the objects of the release that is deployed,
+    """Return the outcome of a release after its dry run has passed; `before` are the objects of the deployed release,
     None for none."""
     ordered = install_order(objects)
     made: dict[ObjectKey, KubernetesObject] = {}

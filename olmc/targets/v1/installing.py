@@ -1,6 +1,5 @@
-"""What a ClusterExtension has once the bundle that it was resolved to is installed, or what keeps that from happening
-(R-V1-PIPE).
-"""
+"""The state of a ClusterExtension after the installation of its resolved bundle, or the reason why it is not installed
+(R-V1-PIPE)."""
 
 from __future__ import annotations
 
@@ -104,7 +103,7 @@ NOTHING_INSTALLED = "No bundle installed"
 
 
 def installed_condition(installed: InstalledBundle | None, *, reason: str = "Failed") -> Condition:
-    """What Installed says; `reason` is that of nothing being installed."""
+    """Return the condition Installed; `reason` is that of a missing installation."""
     if installed is None:
         return condition("Installed", "False", reason, NOTHING_INSTALLED)
     return condition("Installed", "True", "Succeeded", f"Installed bundle {installed.image} successfully")
@@ -188,7 +187,8 @@ def keeps_installed(source: CatalogFilter, installed: InstalledBundle | None, *,
 def deprecation_conditions(
     source: CatalogFilter, installed: InstalledBundle | None, deprecations: Sequence[Deprecation] | None
 ) -> list[Condition]:
-    """What the catalog says is deprecated of what is `installed`; None if no catalog could be asked (R-V1-CND-2)."""
+    """Return the conditions about deprecations of the `installed` bundle; None for `deprecations` if no catalog
+    answered (R-V1-CND-2)."""
     if deprecations is None:
         text = "deprecation status unknown: catalog data unavailable"
         kinds = ("Deprecated", "PackageDeprecated", "ChannelDeprecated", "BundleDeprecated")
@@ -323,7 +323,7 @@ _DEFAULT_HINT = "Choose another version, or correct what the message names."
 
 
 class ExtensionSetting(NamedTuple):
-    """What all extensions have in common: the input, the cluster, the catalogs, the gates and the release of the
+    """The common input of all extensions: the workspace, the cluster, the catalogs, the gates and the release of the
     controller."""
 
     workspace: Workspace
@@ -433,7 +433,7 @@ def _without_content(
 
 
 def _pull_error(image: str) -> str:
-    """What a registry without an image says (R-V1-CND-5)."""
+    """Return the error of a registry without an image (R-V1-CND-5)."""
     name, digest, reference = image.partition("@")
     if not digest:
         name, _, reference = image.rpartition(":")
@@ -463,7 +463,7 @@ def _not_installed(
 
 
 def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Rendered, ...]:
-    """What is there of the bundle that is installed and stays, as far as its content is here."""
+    """Return the objects of the installed bundle that stay, as far as its content is here."""
     extension, workspace = result.extension, setting.workspace
     installed = extension.installed
     if installed is None or workspace.is_live or setting.held.get(extension.name):
@@ -578,15 +578,15 @@ def _unwritten(result: ExtensionResult, attempt: _Attempt, report: Report) -> Ex
 
 
 def _crd_problem(extension: ClusterExtension, attempt: _Attempt) -> str:
-    """What the check of CRD upgrade safety finds, "" for nothing."""
+    """Return the error of the check of CRD upgrade safety, "" for none."""
     # All CRDs of the cluster count, of any origin: the check protects the objects that are stored.
     there = [obj for key, obj in attempt.server.objects.items() if key.kind == CRD_KIND]
     return upgrade_errors(there, attempt.rendered) if extension.checks_crds else ""
 
 
 def _hint(attempt: _Attempt, problem: str) -> str:
-    """What to do about an installation that ends: what the account lacks, whose objects are in the way, or what the
-    message says."""
+    """Return a hint for a failed installation: the missing rights of the account, the owners of existing objects, or
+    the fix that the message names."""
     if any(word in problem for word in (" is forbidden: ", "pre-authorization failed")):
         roles = "Apply the roles that olmc rbac --installers prints"
         return f"{roles}; olmc why ClusterExtension/{attempt.owner} lists what is missing."
@@ -606,8 +606,8 @@ def _hint(attempt: _Attempt, problem: str) -> str:
 
 
 def _taken_hint(attempt: _Attempt, problem: str) -> str:
-    """What to do about an object that is there already and has no marks of a ClusterExtension: every version of the
-    operator brings it, so that the one that is there must go (R-V1-LIM-2)."""
+    """Return a hint for an existing object without the marks of a ClusterExtension: every version of the operator
+    brings it, so that the existing one must be removed (R-V1-LIM-2)."""
     for obj in attempt.rendered:
         key = attempt.server.key(obj)
         found = attempt.setting.cluster.objects.get(key)
@@ -679,7 +679,7 @@ def _with_revision(result: ExtensionResult, attempt: _Attempt, report: Report, *
 
 
 def _revision_problem(result: ExtensionResult, attempt: _Attempt, revision: KubernetesObject) -> str:
-    """What keeps a new ClusterObjectSet from being made, "" for nothing (R-V1-COS-1, R-V1-PERM-1)."""
+    """Return the reason why a new ClusterObjectSet is not created, "" for none (R-V1-COS-1, R-V1-PERM-1)."""
     problem = _crd_problem(result.extension, attempt)
     if problem:
         return problem
@@ -729,7 +729,7 @@ def _on_its_way(
 
 
 class HeldStatus(NamedTuple):
-    """What an active ClusterObjectSet says: its name and conditions."""
+    """The status of an active ClusterObjectSet: its name and conditions."""
 
     name: str
     conditions: tuple[Condition, ...]
@@ -785,7 +785,7 @@ def _objects(
     result: ExtensionResult, bundle: RegistryBundle, rendered: Sequence[KubernetesObject], chosen: InstalledBundle,
     setting: ExtensionSetting, report: Report,
 ) -> tuple[Rendered, ...]:  # fmt: skip
-    """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
+    """Return the objects of an installed bundle in the cluster; with the COS runtime also the ClusterObjectSet."""
     extension, gates, options = result.extension, setting.gates, setting.options
     resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
     owned = ExtensionOwner(extension.name, extension.namespace)

@@ -15,7 +15,7 @@ from olmc.targets.v1.status import ExtensionResult
 
 
 def content_of_bundle(workspace: Workspace, bundle: CatalogBundle) -> Bundle | None:
-    """What is in a bundle that a catalog lists, None where the workspace does not have it."""
+    """Return the content of a bundle that a catalog lists, None if the workspace does not have it."""
     return workspace.vendored.get(bundle.image) or workspace.bundles.get(bundle.name)
 
 

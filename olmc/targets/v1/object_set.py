@@ -86,7 +86,7 @@ _PHASES: Mapping[str, Mapping[str, str]] = {
 
 
 MAX_PHASE = 50
-"""How many objects the API takes in one phase (R-V1-COS-1)."""
+"""The largest number of objects that the API takes in one phase (R-V1-COS-1)."""
 
 
 class Owner(NamedTuple):
@@ -229,7 +229,7 @@ def owner_reference(kind: str, name: str) -> dict[str, Any]:
 
 
 def _probes() -> list[dict[str, Any]]:
-    """What has to hold of objects before the next phase, by kind (R-V1-COS-6)."""
+    """Return the probes of objects before the next phase, by kind (R-V1-COS-6)."""
     established, ready, available = map(_condition, ("Established", "Ready", "Available"))
     updated = {"type": "FieldsEqual", "fieldsEqual": {"fieldA": "status.updatedReplicas", "fieldB": "status.replicas"}}
     return [
@@ -263,8 +263,8 @@ _PROBED = frozenset(
 
 
 class Rollout(NamedTuple):
-    """What a ClusterObjectSet comes to: its conditions, and the objects of it that are there. `problem` is what stops
-    it, "" for nothing; `waiting` are its conditions while it waited for the last phase that takes time."""
+    """The outcome of a ClusterObjectSet: its conditions, and its existing objects. `problem` is the reason why it
+    stops, "" for none; `waiting` are its conditions while it waited for the last phase that takes time."""
 
     conditions: tuple[Condition, ...]
     made: tuple[KubernetesObject, ...]
@@ -390,7 +390,7 @@ def _reference(obj: KubernetesObject) -> str:
 
 
 def _dry_run_error(obj: KubernetesObject, server: ApiServer) -> str:
-    """What a dry run finds wrong with an object, "" for nothing: an apply, which creates what is not there."""
+    """Return the error of a dry run for an object, "" for none: an apply, which creates a missing object."""
     if server.stored(obj) is None:
         error = server.forbidden("patch", obj) or server.creation_error(obj)
     else:

@@ -55,7 +55,7 @@ _IMAGE = regex(r"Installed bundle (\S+) successfully")  # the only place where t
 
 
 class InstalledBundle(NamedTuple):
-    """What `status.install.bundle` of a ClusterExtension names; `release` is None where there is no such field."""
+    """The bundle in `status.install.bundle` of a ClusterExtension; `release` is None without such a field."""
 
     name: str
     version: str
@@ -64,7 +64,7 @@ class InstalledBundle(NamedTuple):
 
 
 class CatalogFilter(NamedTuple):
-    """What a ClusterExtension asks catalogs for: `version` is None where any will do, `selector` the catalogs'."""
+    """The request of a ClusterExtension to catalogs: `version` is None for any version, `selector` the catalogs'."""
 
     package: str
     version: str | None = None
@@ -334,7 +334,7 @@ def preflight_error(missing: Iterable[ScopedRule]) -> str:
 
 
 def _target(need: _Need) -> PolicyRule:
-    """What a request is about, as a rule without verbs."""
+    """Return the target of a request, as a rule without verbs."""
     request = need.request
     if request.url:
         return PolicyRule((), urls=(request.url,))
@@ -362,7 +362,8 @@ def _needs(
 
 
 def _escalations(obj: KubernetesObject, namespace: str, roles: Roles) -> Iterator[_Need]:
-    """What one must hold to give it to others: the rules of a role, or those of the role that a binding names."""
+    """Yield the permissions that a subject needs to grant others: the rules of a role, or those of the role that a
+    binding names."""
     kind = str(obj["kind"])
     if kind in _ROLES:
         excuse, rules = Request("escalate", RBAC, _ROLES[kind], name_of(obj)), decode_rules(obj.get("rules"))

@@ -204,7 +204,7 @@ def _typed(kind: str, manifest: Manifest, path: str) -> KubernetesObject:
 
 
 def _conversion_text(error: DecodeError) -> str:
-    """What Kubernetes' converter of untyped objects says where encoding/json would name the field."""
+    """Return the text of Kubernetes' converter of untyped objects where encoding/json would name the field."""
     expected, got = error.expected.removeprefix("*"), error.got.partition(" ")[0]
     if not error.is_mismatch:
         return error.message
@@ -399,7 +399,7 @@ def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
 
 
 class _ConfigPlace(NamedTuple):
-    """Where a value stands in a configuration, and the namespace of the installation."""
+    """The place of a value in a configuration, and the namespace of the installation."""
 
     path: tuple[str, ...]
     namespace: str
@@ -531,7 +531,7 @@ def _format_error(value: Any, schema: Schema, at: _ConfigPlace) -> str:
 
 
 def _messages(node: _ConfigNode) -> Iterator[str]:
-    """What the controller prints of a tree: parents first, and nothing below a reference with one error."""
+    """Yield the controller's texts for a tree: parents first, and none below a reference with one error."""
     yield node.text
     if not (node.kind == "reference" and len(node.below) == 1):
         for below in node.below:
@@ -539,7 +539,7 @@ def _messages(node: _ConfigNode) -> Iterator[str]:
 
 
 def _hidden_causes(node: _ConfigNode, *, hidden: bool = False) -> Iterator[str]:
-    """What stands below references and is not printed, which is what users want to know."""
+    """Yield the causes below references that the controller does not print, and that users need."""
     below_hidden = hidden or (node.kind == "reference" and len(node.below) == 1)
     if hidden and node.kind == "leaf":
         yield f"{'.'.join(node.path)}: {node.text}"

@@ -96,7 +96,7 @@ def installed_version(installed: InstalledBundle) -> BundleVersion:
 
 
 def installed_bundle(bundle: CatalogBundle, version: BundleVersion, *, releases: bool) -> InstalledBundle:
-    """What the status says of a bundle once it is installed (R-V1-RES-7)."""
+    """Return the status of a bundle after its installation (R-V1-RES-7)."""
     if releases:
         return InstalledBundle(bundle.name, str(version.version), version.release, bundle.image)
     return InstalledBundle(bundle.name, version.legacy_text, None, bundle.image)
@@ -371,7 +371,7 @@ class _Candidate(NamedTuple):
 
 
 class _ResolutionError(ValueError):
-    """Why a resolution ends, in the controller's words."""
+    """The reason why a resolution ends, in the controller's words."""
 
 
 def resolve(
@@ -408,7 +408,7 @@ def _selected(selector: Mapping[str, object], catalogs: Sequence[ServedCatalog])
 
 
 def _bytes(name: str) -> bytes:
-    """What Go sorts a name by, halves of characters included."""
+    """Return the bytes by which Go sorts a name, halves of characters included."""
     return name.encode("utf-8", "surrogatepass")
 
 
@@ -496,7 +496,7 @@ def not_served(package: str, catalog: str) -> str:
 
 
 def not_served_problem(catalog: str) -> str:
-    """What the controller says of a catalog that is not served."""
+    """Return the controller's text for a catalog that is not served."""
     return f"catalog {quoted(catalog)} is not being served"
 
 
@@ -618,7 +618,7 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
 
 
 def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
-    """What each catalog came to, one sentence a catalog."""
+    """Return the result of each catalog, one sentence a catalog."""
     return tuple(
         f"catalog {outcome.name} (priority {outcome.priority}): "
         + ", ".join(

@@ -84,7 +84,7 @@ class ExtensionOwner(NamedTuple):
 
 
 class SingleExtension(NamedTuple):
-    """What comes of a bundle: its objects, what is missing in an output for apply, and the files that count."""
+    """The result for a bundle: its objects, the missing parts of an output for apply, and the files that count."""
 
     objects: tuple[Rendered, ...]
     missing: tuple[str, ...]
@@ -221,7 +221,7 @@ def _without_namespace(obj: KubernetesObject) -> KubernetesObject:
 def _findings(
     objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates, extension: str
 ) -> Iterator[Diagnostic]:
-    """What the API server refuses of rendered objects, and what does not work as elsewhere (R-V1-LIM-4)."""
+    """Yield the API server's errors for rendered objects, and the parts that do not work as elsewhere (R-V1-LIM-4)."""
     for obj in objects:
         for error in server_errors(obj):
             place = _place_of(obj, bundle)
@@ -301,7 +301,7 @@ def _selected(objects: tuple[Rendered, ...], options: Options, report: Report) -
 # The Secrets that hold the objects of a ClusterObjectSet in the cluster (R-V1-COS-5).
 
 MAX_DATA = 921_600
-"""How many bytes of objects a Secret holds; the rest of what the API takes is for its metadata."""
+"""The number of bytes of objects in a Secret; the rest of the API's limit is for its metadata."""
 
 
 class PackedSet(NamedTuple):

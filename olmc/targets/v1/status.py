@@ -190,7 +190,7 @@ class ActiveRevision(NamedTuple):
 
 
 class ExtensionStatus(NamedTuple):
-    """What the status of a ClusterExtension says: conditions, the active revisions, what is installed."""
+    """The status of a ClusterExtension: conditions, the active revisions, the installed bundle."""
 
     conditions: tuple[Condition, ...] = ()
     active: tuple[ActiveRevision, ...] = ()
@@ -301,5 +301,5 @@ class ExtensionResult(NamedTuple):
 
     @property
     def derivation(self) -> tuple[str, ...]:
-        """What each catalog came to, one sentence a catalog."""
+        """Return the result of each catalog, one sentence a catalog."""
         return derivation(self.resolution) if self.resolution is not None else ()

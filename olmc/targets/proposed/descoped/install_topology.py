@@ -140,7 +140,7 @@ def _suffixed(subscription: Subscription) -> str:
 
 
 def findings(cluster: Cluster, migrated: Set[str]) -> Iterator[Diagnostic]:
-    """What the situations give reason to say, at the Subscriptions; `migrated` are the packages that `olmc migrate`
+    """Yield the findings about the situations, at the Subscriptions; `migrated` are the packages that `olmc migrate`
     would change."""
     for each in installs(cluster):
         if each.situation == "descoped":

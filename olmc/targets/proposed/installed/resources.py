@@ -110,7 +110,8 @@ def _shown(catalog: CatalogKey) -> str:
 
 
 def _channel_of_csv(subscription: Subscription, cluster: Cluster, channels: Mapping[NamespacedName, str]) -> str:
-    """What the Subscription asks for, else where the resolver found the bundle, else the package's default channel."""
+    """Return the channel of the Subscription, else that in which the resolver found the bundle, else the package's
+    default channel."""
     resolved = channels.get(NamespacedName(subscription.name.namespace, subscription.installed), "")
     source = cluster.catalogs.get(subscription.catalog)
     package = source.catalog.packages.get(subscription.package) if source and source.catalog else None
@@ -455,7 +456,7 @@ class PackageOffer(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What decides which of several of one name is served (R-CAT-801)."""
+        """Return the key that decides which of several packages of one name is served (R-CAT-801)."""
         return (self.catalog, self.listed.namespace, self.listed.name)
 
 
@@ -481,7 +482,8 @@ def offers(cluster: Cluster, report: Report) -> tuple[PackageOffer, ...]:
 def offers_in(
     found: tuple[PackageOffer, ...], namespace: str | None, global_namespace: str
 ) -> tuple[PackageOffer, ...]:
-    """What a namespace sees: its own catalogs and the global ones, as if they were its own (R-CAT-801).
+    """Return the offers that a namespace sees: its own catalogs and the global ones, as if they were its own
+    (R-CAT-801).
 
     For all namespaces (None) every offer in its own one. By namespace, name and catalog.
     """
@@ -628,7 +630,7 @@ def _deprecation(message: str | None) -> dict[str, Any]:
 
 
 def _description(head: _Head) -> dict[str, Any]:
-    """What is shown of the CSV at the head of a channel (R-CAT-805), in the order of OLM's type."""
+    """Return the description of the CSV at the head of a channel (R-CAT-805), in the order of OLM's type."""
     spec = head.spec
     fields: dict[str, Any] = {
         "displayName": spec.get("displayName"),

@@ -1,4 +1,4 @@
-"""What packages.operators.coreos.com shows of a settled cluster, and what `olmc get` answers and prints of it."""
+"""The objects that packages.operators.coreos.com serves for a settled cluster, and the output of `olmc get`."""
 
 from __future__ import annotations
 
@@ -308,13 +308,13 @@ def list_version(view: InstalledView, resource: Resource) -> str:
 
 
 _SHOWN = 5
-"""How many names a hint lists."""
+"""The number of names in a hint."""
 _ALIKE = 0.4
-"""How like a name is for it to be listed before all others: the list is short, and better than one in any order."""
+"""The similarity from which a name is listed before all others: a short list is better than one in any order."""
 
 
 class ObjectQuery(NamedTuple):
-    """What is asked for: `namespace` is None for all of them, `name` "" for the whole list."""
+    """A query: `namespace` is None for all of them, `name` "" for the whole list."""
 
     resource: Resource
     namespace: str | None

@@ -11,4 +11,4 @@ became of it all, `unknown_fields` what was never heeded.
 OPERATOR_API = "operators.coreos.com/v2alpha1"
 KINDS = ("Install", "Operator")
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
-"""How the label key of components begins in the proposal; no API server takes it (R-OPERATOR-3)."""
+"""The prefix of the label key of components in the proposal; API servers reject it (R-OPERATOR-3)."""

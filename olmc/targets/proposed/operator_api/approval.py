@@ -53,7 +53,7 @@ from olmc.k8s.objects import (
 
 DEFAULT = "default"
 OPERATORS = "operators"
-"""Where operators are installed that suggest no namespace (D42)."""
+"""The namespace of operators that suggest none (D42)."""
 
 NO_CATALOG = CatalogKey("", "")
 
@@ -123,8 +123,8 @@ def calling(steps: Iterable[Step], mapping: Mapping[str, str]) -> Iterator[Step]
 
 
 def content_of_image(workspace: Workspace, image: str, options: Options) -> Content | None:
-    """What is in a bundle image, as far as the workspace knows: by the option `images`, by a catalog that has it, or
-    because `olmc vendor` has fetched it."""
+    """Return the content of a bundle image, if the workspace knows it: by the option `images`, by a catalog that has
+    it, or because `olmc vendor` has fetched it."""
     named = next((known.bundle for known in options.images if known.image == image and known.bundle), "")
     if named in workspace.bundles:
         return _of_bundle(workspace.bundles[named])
@@ -336,7 +336,7 @@ def as_rules(entries: Iterable[Entry]) -> list[Entry]:
 
 
 APPLYING = ("get", "list", "create", "update")
-"""What applying an object takes."""
+"""The verbs that an apply of an object needs."""
 
 
 class Setting(NamedTuple):
@@ -439,7 +439,8 @@ def _granted_by(rules: Any, namespace: str | None) -> Iterator[Atom]:
 
 
 def _lacked_by_user(pending: frozenset[Atom], setting: Setting) -> frozenset[Atom]:
-    """What the approving user lacks of the pending permissions; without a user, somebody omnipotent approves (D46)."""
+    """Return the pending permissions that the approving user lacks; without a user, an omnipotent user approves
+    (D46)."""
     if not setting.options.user:
         return frozenset()
     subjects = with_groups(subject_of(setting.options.user), *setting.options.user_groups)
@@ -475,7 +476,7 @@ def _labels(setting: Setting) -> dict[str, dict[str, str]]:
 
 
 class ApprovalContext(NamedTuple):
-    """What Operators are resolved in, which does not change: the workspace, Installs that approve, and the options."""
+    """The constant context of resolving Operators: the workspace, Installs that approve, and the options."""
 
     workspace: Workspace
     records: Mapping[str, Install]

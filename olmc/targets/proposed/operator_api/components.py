@@ -1,6 +1,5 @@
-"""Which objects are components of which Operator, and whether they still are what an Install has brought (R-OPERATOR-4
-… R-OPERATOR-6, R-OPERATOR-17).
-"""
+"""Find the components of each Operator, and whether they still are as an Install has brought them (R-OPERATOR-4 …
+R-OPERATOR-6, R-OPERATOR-17)."""
 
 from __future__ import annotations
 
@@ -229,7 +228,7 @@ def _has(there: KubernetesObject, wanted: KubernetesObject) -> bool:
 
 
 def _compared(obj: KubernetesObject) -> Iterator[tuple[str, Any]]:
-    """What of an object counts: everything its author wrote; labels and annotations without those of OLM."""
+    """Yield the compared parts of an object: all fields of its author; labels and annotations without those of OLM."""
     for key, value in obj.items():
         if key not in ("apiVersion", "kind", "status", "metadata"):
             yield key, value
@@ -289,7 +288,7 @@ def operator_object(
 
 
 def operator_metadata(csvs: Iterable[KubernetesObject], objects: Iterable[KubernetesObject]) -> dict[str, Any]:
-    """What an Operator says about itself, from the newest successful one of its own CSVs; {} if there is none
+    """Return the metadata of an Operator from the newest successful one of its own CSVs; {} if there is none
     (R-OPERATOR-7)."""
     successful = [csv for csv in csvs if status_of(csv).get("phase") == "Succeeded"]
     if not successful:
@@ -356,7 +355,7 @@ def updates_available(outcome: OperatorResult, cluster: Cluster, options: Option
 
 
 def _resolved(outcome: OperatorResult, cluster: Cluster) -> dict[str, Any]:
-    """What the components come from (R-OPERATOR-15)."""
+    """Return the source of the components (R-OPERATOR-15)."""
     if outcome.operator.image:
         applied = [each for each in outcome.installs if each.applied]
         image = applied[-1].content.items[0]["manifestImage"] if applied else ""
@@ -374,7 +373,7 @@ def _resolved(outcome: OperatorResult, cluster: Cluster) -> dict[str, Any]:
 def _conditions(
     outcome: OperatorResult, cluster: Cluster, available: bool, diverging: bool
 ) -> Iterator[dict[str, str]]:
-    """What is abnormal about an Operator, in the order of R-OPERATOR-16."""
+    """Yield the abnormal conditions of an Operator, in the order of R-OPERATOR-16."""
     if _pivots(outcome, cluster):
         yield _condition("UpdateAvailable", "CrossChannelUpdateFound", "pivoting between versions")
     elif available:

@@ -66,7 +66,7 @@ def findings(
     differing: Mapping[str, tuple[ObjectKey, ...]],
     context: FindingContext,
 ) -> Iterator[Diagnostic]:
-    """What became of Operators and Installs, and which components are not as they were resolved."""
+    """Yield the findings about Operators and Installs, and about components that differ from their resolution."""
     for judged in installs:
         yield from _about_install(judged, context.options)
         if judged.resolve_request is not None:
@@ -106,7 +106,7 @@ def unread_catalogs(outcomes: Sequence[OperatorResult], cluster: Cluster, option
 
 
 def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterator[Diagnostic]:
-    """What an Operator of a catalog could not install; of one from an image its Install tells."""
+    """Yield the failures of an Operator of a catalog; for one from an image its Install reports them."""
     operator = outcome.operator
     if operator.catalog is None:
         return
@@ -159,7 +159,7 @@ def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], clu
 
 
 def _remarks(resolve_request: ResolveRequest) -> Iterator[Diagnostic]:
-    """What else there is to say about a resolution that came to a result, as for Subscriptions."""
+    """Yield further findings about a successful resolution, as for Subscriptions."""
     report = Report()
     resolve(resolve_request, report)
     for remark in report:
@@ -272,7 +272,7 @@ class OperatorStates(NamedTuple):
 
 
 def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> OperatorStates:
-    """What Operators do in a settled cluster, in which the Installs of `begun` are applied already."""
+    """Return the states of Operators in a settled cluster, in which the Installs of `begun` are applied already."""
     association = Association(begun.operators, {}, ())
     if options.migrate_subscriptions:
         association = associated(cluster, begun.operators)

@@ -261,7 +261,7 @@ def known_kinds(cluster: Cluster, contents: Iterable[Content]) -> RestMapper:
 
 
 def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult, known: RestMapper) -> Setting:
-    """What an Operator's next Install is judged in."""
+    """Return the context in which an Operator's next Install is evaluated."""
     catalog = outcome.operator.catalog
     return Setting(
         objects=cluster.objects,

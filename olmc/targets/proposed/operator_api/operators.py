@@ -119,8 +119,8 @@ def _places(operator: Operator) -> Iterator[tuple[str, Location]]:
 def without_entrypoint(
     scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
 ) -> tuple[ResolveRequest, Resolution]:
-    """What an Operator of an entrypoint alone asks for, and that its catalog does not have it, or can't be read
-    (R-OPERATOR-8)."""
+    """Return the request of an Operator that names only an entrypoint, and its failure: its catalog does not have it,
+    or can't be read (R-OPERATOR-8)."""
     request, operator = request_of(outcome), outcome.operator
     text = f"no operators found with name {request.starting} in catalog {request.catalog.name} in namespace "
     text += f"{request.catalog.namespace} referenced by {request.in_texts}"
@@ -507,7 +507,7 @@ class MigrationPlan(NamedTuple):
 def plan_moves(
     workspace: Workspace, settled: SettledCluster, operators: Sequence[Operator], options: Options
 ) -> MigrationPlan:
-    """What becomes of each Subscription of a workspace, given as it comes to rest, and the Operators that it has."""
+    """Return the migration of each Subscription of a settled workspace, and the Operators that it has."""
     association = associated(settled.beginning, operators)
     by_operator: dict[str, list[NamespacedName]] = {}
     for name, operator in sorted(association.by_subscription.items()):

@@ -22,7 +22,8 @@ _REPLACED = frozenset((OLM_GROUP, kind) for kind in ("Subscription", "InstallPla
 
 
 class RunningState(NamedTuple):
-    """What runs in a compiled workspace: its objects, the phase and reason of each CSV, and results of Operators."""
+    """The running content of a compiled workspace: its objects, the phase and reason of each CSV, and results of
+    Operators."""
 
     objects: Sequence[Rendered]
     phases: Mapping[NamespacedName, tuple[str, str]]
