@@ -130,9 +130,9 @@ def clusters_as_data(repositories: Sequence[Sequence[RepositoryCluster]]) -> lis
 
 
 def shown_as(root: Path | None, output: str, count: int) -> str:
-    """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
-    directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
-    is not the user's."""
+    """Return the prefix of the paths of a directory: for people from their current directory, for programs relative to
+    the directory (as it was given, if there are several), for a CI system as in its checkout. None for a folder that is
+    not the user's."""
     if root is None:
         return ""
     if output == "text":
@@ -276,7 +276,7 @@ def _categories(path: str) -> Categories | None:
 
 
 class CheckOrder(NamedTuple):
-    """What is done with each path: options with those that olmc.yaml must not override, what the check asks for, and
+    """The task for each path: options with those that olmc.yaml must not override, the settings of the check, and
     whether a workspace may be empty."""
 
     options: Options
@@ -286,7 +286,7 @@ class CheckOrder(NamedTuple):
 
 
 class CheckedPath(NamedTuple):
-    """What was found in a path, the options that held, None if it failed, and what could be approved."""
+    """The findings in a path, the options that applied, None if it failed, and the plans that could be approved."""
 
     result: CheckResult
     given: GivenInput | None
@@ -299,7 +299,7 @@ PartsCheck = Callable[[Sequence["PackageTask"]], Iterable["CheckedPart"]]
 def checked_path(
     order: CheckOrder, one: Input, timings: Timings = UNTIMED, check_each: PartsCheck | None = None
 ) -> CheckedPath:
-    """What is found in a path; `check_each` checks the packages of a repository of bundles."""
+    """Check a path; `check_each` checks the packages of a repository of bundles."""
     request = scanned(one.request(order.options, order.given, timings.stage))
     if order.options.state is None and timings is UNTIMED and one.is_plain:
         found = check_repository_of_bundles(request, order.rules, check_each or check_each_package)
@@ -319,7 +319,7 @@ def checked_path(
 
 
 def check_task(order: None, task: PackageTask, timings: Timings = UNTIMED) -> CheckedPart:  # noqa: ARG001
-    """What is found in a package of a repository of bundles."""
+    """Check a package of a repository of bundles."""
     return check_package(task)
 
 

@@ -74,7 +74,7 @@ def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) 
 
 
 def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
-    """What is reported about what is left out of a directory."""
+    """Return the note about the content that is left out of a directory."""
     from olmc.review.explain.left_out import note
 
     folder = folder_from_here(root)
@@ -156,7 +156,7 @@ def report_compilation(
 
 
 class CompiledInput(NamedTuple):
-    """What an input was compiled to; `part` is a cluster of a repository, None for a workspace."""
+    """The compilation of an input; `part` is a cluster of a repository, None for a workspace."""
 
     compilation: Compilation
     settled: SettledCluster
@@ -204,14 +204,14 @@ def compiled_clusters(
 
 
 class GivenInput(NamedTuple):
-    """What options have an effect on: the options that hold, with what olmc.yaml says, and whether it is a bundle."""
+    """The input that options affect: the applied options, with those of olmc.yaml, and whether it is a bundle."""
 
     options: Options
     is_bundle: bool = False
 
 
 class OptionNeed(NamedTuple):
-    """What an option needs, and whether that is given."""
+    """The need of an option, and whether it is met."""
 
     text: str
     is_met: Callable[[GivenInput], bool]
@@ -263,7 +263,7 @@ RENDERED: Mapping[str, Sequence[OptionNeed]] = {
 
 
 def given_of(made: Iterable[Compilation]) -> list[GivenInput]:
-    """What compilations that did not fail were given."""
+    """Return the inputs of compilations that did not fail."""
     return [GivenInput(each.options, is_bundle=each.workspace is None) for each in made if not each.failed]
 
 

@@ -1,4 +1,4 @@
-"""What commands say to people on stderr: diagnostics, progress, and the color of it."""
+"""The output of commands on stderr: diagnostics, progress, and its color."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def say(text: str, *, nl: bool = True, out: bool = False) -> None:
 
 
 _LEAST = 16
-"""How many characters of a name stay in a table for a narrow terminal."""
+"""The number of characters of a name that stay in a table for a narrow terminal."""
 _COLUMN = regex(r"(?:^|(?<=  ))\S")
 
 
@@ -188,14 +188,15 @@ def say_table(text: str, *, wide: bool) -> None:
 
 
 def _chosen_color() -> bool | None:
-    """What --color says, which only click hears, else the environment; None leaves it to whether this is a terminal."""
+    """Return the value of --color, which only click reads, else that of the environment; None for the terminal's
+    default."""
     click = sys.modules.get("click")
     ctx = click.get_current_context(silent=True) if click is not None else None
     return ctx.color if ctx is not None else color_from_environment()
 
 
 def color_from_environment() -> bool | None:
-    """What NO_COLOR and FORCE_COLOR say; None leaves it to whether the output is a terminal."""
+    """Return the value of NO_COLOR and FORCE_COLOR; None for the terminal's default."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
@@ -204,7 +205,7 @@ def color_from_environment() -> bool | None:
 
 
 class Timings(NamedTuple):
-    """Who hears that a stage begins, what was compiled in a folder, and how many bytes are written: `--timings`."""
+    """The listener for stages, compiled folders and written bytes: `--timings`."""
 
     stage: Callable[[str], object]
     compiled: Callable[[Path, Compilation], object]
@@ -255,7 +256,7 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
-    """What `tell` prints."""
+    """Return the text that `tell` prints."""
     listed = list(seen_from(folder_from_here(root), diagnostics))
     # What leaves an operator unknown stands where failures do: a reader has to know it as well.
     shown = [each for each in listed if each.severity >= least or (each.is_open and least <= Severity.FAILURE)]
@@ -284,7 +285,7 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
 
 
 def approvals_in(cluster: Cluster) -> tuple[str, ...]:
-    """What can be approved in a cluster."""
+    """Return the plans that can be approved in a cluster."""
     from olmc.compiler.reconcile.misspelling import approvable  # most runs approve nothing
 
     return tuple(approvable(cluster))

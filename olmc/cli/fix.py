@@ -127,7 +127,7 @@ def _published(done: Compilation, changes: Sequence[FileChange]) -> Iterator[str
 
 
 def _failures(done: Compilation) -> Sequence[Diagnostic]:
-    """What fails, in a compilation whose causes olmc has no diagnosis of."""
+    """Return the failures of a compilation whose causes olmc does not diagnose."""
     return [each for each in done.diagnostics if each.is_open]
 
 
@@ -140,7 +140,7 @@ def _agreed(remedy: Remedy) -> bool:
 
 
 def _outcome(remedy: Remedy) -> str:
-    """What a change comes to that does not cure its diagnosis."""
+    """Return the result of a change that does not cure its diagnosis."""
     text = remedy.candidate.text
     return f"not enough: {text}; then {remedy.left}" if remedy.left else f"does not help: {text}"
 

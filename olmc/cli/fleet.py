@@ -226,7 +226,7 @@ def run_command(
 
 
 def _runner(work: WorkOptions, store: Cache | None) -> Runner:
-    """What does the tasks: processes here, or a Dask cluster."""
+    """Return the runner of the tasks: processes here, or a Dask cluster."""
     seconds = float(work.entry_timeout)
 
     def run(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
@@ -275,7 +275,7 @@ def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool
 
 
 def _from_here(found: FleetInput) -> FromHere:
-    """What gives a folder of the repository as the user names it."""
+    """Return a function that gives a folder of the repository as the user names it."""
     return lambda folder: Path(os.path.relpath(found.top / folder)).as_posix()
 
 
@@ -315,7 +315,7 @@ _SECONDS = 300
 
 
 class FleetOptions(NamedTuple):
-    """Which clusters there are."""
+    """The options that choose clusters."""
 
     entries: tuple[str, ...] = argument(multiple=True, metavar="[ENTRY]...")
     entries_from: Path | None = option(
@@ -331,7 +331,7 @@ class FleetOptions(NamedTuple):
 
 
 class WorkOptions(NamedTuple):
-    """How clusters are worked on."""
+    """The options for the work on clusters."""
 
     jobs: int | None = option(
         "--jobs", type=Whole(1, 1024), metavar="N", help="Number of processes. [default: all processors]",
@@ -349,7 +349,7 @@ class WorkOptions(NamedTuple):
 
 
 _FAILURES = ("failing", "failure")
-"""What an operator, or a check, fails of; a change that breaks something is none of them."""
+"""The outcomes of a failing operator or check; a change that breaks something is none of them."""
 
 
 def _least_of(opts: FleetPlanOptions | MergeOptions) -> int | None:

@@ -1,4 +1,4 @@
-"""What a worker of `olmc fleet` does: a task and the contents that it names become a result, bytes both."""
+"""The work of a worker of `olmc fleet`: a task and the contents that it names become a result, bytes both."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
 class _Given(NamedTuple):
-    """What a task says: its options, those that olmc.yaml must not override, and the folders of both sides with those
-    that count beside them; `folder` is what texts call the folder of the entry."""
+    """The content of a task: its options, those that olmc.yaml must not override, and the folders of both sides with
+    those that count beside them; `folder` is the name of the entry's folder in texts."""
 
     options: Options
     given: frozenset[str]
@@ -255,7 +255,7 @@ def _status(given: _Given) -> dict[str, Any]:
 
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
-    """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
+    """Return the content that is left out of an entry, as data and behind the text of its result; {} for none."""
     found = left_out_of(_input(given).root, done)
     lines = note(found, f"{given.folder}/")
     if not lines:

@@ -1,4 +1,4 @@
-"""What is compiled when PATH is no directory: files, and what other tools print into a pipe, as one workspace."""
+"""The input if PATH is no directory: files, and the output of other tools in a pipe, as one workspace."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
 
 
 def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
-    """What `olmc diff` compares for an entry of the repository that is NEW, or else the work tree: its folder on both
-    sides. Of a git revision without a path that is found by the diff itself."""
+    """Return the sides that `olmc diff` compares for an entry of the repository that is NEW, or else the work tree: its
+    folder on both sides. The diff itself finds it for a git revision without a path."""
     root = Path(new or ".")
     if not root.is_dir() or (old.startswith("git:") and ":" in old.removeprefix("git:")) or ".." in old:
         wrong_usage("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
@@ -285,9 +285,9 @@ class FoundBefore(NamedTuple):
 
 
 def findings_at(rev: str, inputs: Sequence[Input], check: Callable[[Input], FoundBefore]) -> list[FoundBefore]:
-    """What `check` finds in each directory as the revision has it, nothing for one that it does not have.
+    """Return the findings of `check` in each directory as the revision has it, none for one that it does not have.
 
-    Ends the command if git can't be asked, or if the revision can't be read.
+    Ends the command if git does not answer, or if the revision can't be read.
     """
     if any(one.is_staged or one.beside is not None for one in inputs):
         wrong_usage("--since compares directories; files and streams have no revision.")
@@ -318,7 +318,7 @@ def findings_at(rev: str, inputs: Sequence[Input], check: Callable[[Input], Foun
 
 
 _MOST_NAMED = 2_000
-"""How many files git is asked for by name; of more it lists all."""
+"""The largest number of files that git gets by name; beyond it git lists all."""
 
 
 class ChangedPackages(NamedTuple):
@@ -331,7 +331,8 @@ class ChangedPackages(NamedTuple):
 def findings_of_changed_packages(
     rev: str, inputs: Sequence[Input], check: Callable[[Path, ScannedFolder, frozenset[str]], CheckResult | None]
 ) -> ChangedPackages | None:
-    """What `check` finds in the packages of a repository of bundles that differ from a revision, now and there.
+    """Return the findings of `check` in the packages of a repository of bundles that differ from a revision, now and
+    there.
 
     None for any other input, for a repository in which other files have changed, and where git fails.
     """
@@ -382,8 +383,8 @@ _MOST_ACCEPTED = 20
 
 
 def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
-    """What a directory accepts of the findings that a revision does not have, what it leaves out and the revision does
-    not, and the settings by which it differs, as lines for people; "" for none of them."""
+    """Return the suppressions, the left out content and the settings of a directory that a revision does not have, as
+    lines for people; "" for none of them."""
     accepted = only_new(now.suppressed, (*before.diagnostics, *before.suppressed)).new
     lines = []
     if accepted:

@@ -10,7 +10,8 @@ from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings, say, wrong_usag
 from olmc.cli.declared import Whole, option
 
 _PAYS = 8
-"""How many paths a process has to have: as long as a bundle of the usual size takes, a worker needs thrice to start."""
+"""The number of paths that a process must have: the start of a worker takes as long as three bundles of the usual
+size."""
 
 jobs_option = option(
     "--jobs", type=Whole(1, 1024), metavar="N",
@@ -19,8 +20,8 @@ jobs_option = option(
 
 T = TypeVar("T")
 Work = Callable[..., T]
-"""What is done with a path, or a part of one: a function of a module, given what holds for all of them, the path, and
-the timings, which a worker leaves out."""
+"""A function of a module that processes a path, or a part of one, given the common input, the path, and the timings,
+which a worker leaves out."""
 
 
 def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alone: bool = False) -> int:

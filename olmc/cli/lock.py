@@ -136,7 +136,7 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
 
 
 def _one_input(ctx: click.Context, paths: tuple[Path, ...], entries: tuple[str, ...]) -> Input:
-    """What the paths are together: one directory, with files and streams beside it."""
+    """Return the paths as one input: one directory, with files and streams beside it."""
     first, *others = inputs_of(ctx, paths, entries)
     if others:
         wrong_usage("one workspace is resolved at a time; give one directory.")
@@ -190,12 +190,12 @@ _UNKNOWN = "unknown, because olmc leaves it out"
 
 
 def _data(done: Compilation) -> dict[str, Any]:
-    """What OLM would do, in the format of `schemas/resolution.schema.json`."""
+    """Return the actions of OLM, in the format of `schemas/resolution.schema.json`."""
     return as_data(resolutions(done.settled), done.operators, _of_extensions(done)[0]) if done.settled else {}
 
 
 def _table(done: Compilation) -> str:
-    """What OLM would do with the reasons, "" for nothing."""
+    """Return the actions of OLM with the reasons, "" for none."""
     if done.settled is None:
         return ""
     causes = diagnose(scene_of(done, only_operators=True))

@@ -423,7 +423,7 @@ _OF_ALL = frozenset(("no_cache", "color", "help_all"))
 """The options of all commands, which a short help leaves to --help-all."""
 _WHOLE = "olmc.help_all"
 _FOLD = "\f"
-"""What follows it in the help of a command is for --help-all; click leaves it out."""
+"""The mark before the part of a command's help that only --help-all shows; click leaves it out."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 

@@ -88,7 +88,7 @@ def _apis(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) ->
 
 
 def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -> tuple[APIResource, ...]:  # noqa: ARG001
-    """What a file says that the cluster serves; one that can't be read ends the command."""
+    """Return the kinds in a file that the cluster serves; an unreadable one ends the command."""
     if value is None:
         return ()
     from olmc.compiler.load.live_objects import read_api_file  # few runs have such a file
@@ -155,9 +155,10 @@ show_secrets_option = flag("--show-secrets", help="Show the values of Secrets, w
 
 
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
-    """What a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch` has it.
+    """Return the namespaces that a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch`
+    has it.
 
-    Both options at once and names that no namespace can have are wrong usage.
+    Both options at once and invalid names of namespaces are wrong usage.
     """
     if watch is not None and all_namespaces:
         wrong_usage("--watch and --all-namespaces exclude each other.")
@@ -231,8 +232,8 @@ timings_option = flag("--timings", help="Print the time of each stage to stderr.
 
 
 class CompileOptions(NamedTuple):
-    """What most commands that compile have: approvals, the state to begin with, versions, how long to search and how
-    long all of it took, and what the proposed APIs need."""
+    """The options of most commands that compile: approvals, the initial state, versions, the limit of the search,
+    timings, and the options of the proposed APIs."""
 
     approve: tuple[str, ...] = approve_option
     state: StateOptions = StateOptions()
@@ -379,7 +380,7 @@ _ALL_NAMESPACES = "olmc.all_namespaces"
 
 
 class ScopeOptions(NamedTuple):
-    """Where a bundle by itself is installed and which namespaces it watches, as with `olmc render`."""
+    """The namespaces of a bundle by itself: where it is installed and which it watches, as with `olmc render`."""
 
     install_namespace: str = option(
         "-n", "--namespace", default="", metavar="NS", callback=_namespace, shell_complete=namespaces,

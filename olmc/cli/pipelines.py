@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ScaffoldOptions(NamedTuple):
-    """What all scaffolds have behind their folder."""
+    """The options of all scaffolds behind their folder."""
 
     force: bool = flag("--force", help="Overwrite existing files.")
     dry_run: bool = flag("--dry-run", help="Show the files without writing them.")

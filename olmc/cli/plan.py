@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 
 
 class PlatformTarget(NamedTuple):
-    """Where a cluster is to move: an OpenShift release as `ocp-4.19`, a version of Kubernetes ("" for none), and the
-    content of catalogs there as `NAME=PATH`."""
+    """The target of a cluster's move: an OpenShift release as `ocp-4.19`, a version of Kubernetes ("" for none), and
+    the content of catalogs there as `NAME=PATH`."""
 
     to: str = ""
     kube: str = ""
@@ -87,7 +87,7 @@ class PlatformTarget(NamedTuple):
 
 
 class MoveOptions(NamedTuple):
-    """Where the cluster itself moves."""
+    """The options for the move of the cluster itself."""
 
     to: str = option(
         "--to", default="", metavar="ocp-X.Y",
@@ -384,7 +384,7 @@ def _plan_repository(
 
 
 def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -> Plan:
-    """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
+    """Return the plan for the cluster that --from names, for a page of HTML; `name` is the name of PATH."""
     given = engine.EVERYTHING | fixed_of(ctx, fields)
     options, begun = options_and_begun(ctx, fields, _COMPARED)
     cluster = list(map(name_for_others, fields["from_"]))

@@ -258,10 +258,10 @@ class Review(NamedTuple):
 def review(
     ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings, part: ClusterPart | None = None
 ) -> Review:
-    """What permissions at a path are read from; ends the command if it can't be compiled.
+    """Return the source of permissions at a path; end the command if it can't be compiled.
 
-    What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
-    object that fails must not hide the permissions that come behind it.
+    The permissions of operators count even if OLM would not install them, and APIs of others are taken as served: an
+    object that fails must not hide the permissions behind it.
     """
     assumed: list[APIResource] = []
     loaded: list[Workspace] = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
-"""How the ids of the rule book begin."""
+"""The start of the ids of the rule book."""
 _CODE = regex(r"(?:OLMC)?[0-9]*", re.IGNORECASE)
 """A code, its number, or how either begins."""
 

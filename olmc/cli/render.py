@@ -66,9 +66,9 @@ if TYPE_CHECKING:
 
 
 class RenderOrder(NamedTuple):
-    """What is done with each path: the options with those that olmc.yaml must not override, the format, "" for objects
-    that go to a directory, and whether Flux applies them; and what else is asked for: what is good to know, the kinds
-    that there could be, what could be approved."""
+    """The task for each path: the options with those that olmc.yaml must not override, the format, "" for objects that
+    go to a directory, and whether Flux applies them; and further requests: infos, the possible kinds, and the plans
+    that could be approved."""
 
     options: Options
     given: frozenset[str]
@@ -80,9 +80,9 @@ class RenderOrder(NamedTuple):
 
 
 class RenderedPath(NamedTuple):
-    """What came of a path: what is reported about it and of what it leaves out, the options that held; whether it
-    failed, has findings, or is not as locked; what is missing for apply, and what the order asks for; how many objects
-    there are, with them or their text in parts."""
+    """The result of a path: the findings about it and its left out content, the applied options; whether it failed, has
+    findings, or differs from the lock; the objects that an apply lacks, and the further requests; the number of
+    objects, with them or their text in parts."""
 
     diagnostics_text: str
     left_out: str
@@ -108,7 +108,7 @@ def compile_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> 
 
 
 def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> RenderedPath:
-    """What comes of a path."""
+    """Return the result of a path."""
     made = compile_path(order, one, timings)
     timings.compiled(one.root, made)
     kinds: tuple[RestMapping, ...] = ()
@@ -143,7 +143,7 @@ def _left_out(one: Input, made: Compilation) -> str:
 def render_all(
     order: RenderOrder, inputs: Sequence[Input], jobs: int, doing: Callable[[str], None], timings: Timings
 ) -> tuple[Sequence[RenderedPath], Texts]:
-    """What comes of each path, and their texts, which of several paths wait in a file: all of them or none is
+    """Return the result of each path, and their texts, which wait in a file for several paths: all of them or none is
     written."""
     done: dict[int, RenderedPath] = {}
     held: dict[int, HeldParts] = {}

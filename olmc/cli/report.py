@@ -183,7 +183,7 @@ def _write_report(
 
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:
-    """What there is to say of ClusterExtensions, and the ClusterCatalogs."""
+    """Return the facts about ClusterExtensions, and the ClusterCatalogs."""
     if done.workspace is None or not done.workspace.has_extensions:
         return ReportExtensions(), ()
     return report_extensions(done.workspace, done.extensions), tuple(served_catalogs(done.workspace))

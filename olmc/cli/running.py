@@ -23,7 +23,7 @@ from olmc.k8s.lean import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """What is known of a command before its import: the module of `olmc.cli` that declares it, and its help in one
+    """The facts about a command before its import: the module of `olmc.cli` that declares it, and its help in one
     sentence."""
 
     module: str
@@ -63,14 +63,14 @@ REGISTRY: Mapping[str, CommandEntry] = MappingProxyType({
 
 
 class ValueSource(Enum):
-    """Where a value comes from, by click's names."""
+    """The source of a value, by click's names."""
 
     DEFAULT = 0
     COMMANDLINE = 1
 
 
 class Call(NamedTuple):
-    """What a command is called with, as far as commands ask click's context for it."""
+    """The call of a command, with the parts that commands read from click's context."""
 
     command: Declared
     options: Any
@@ -83,7 +83,7 @@ class Call(NamedTuple):
         return ValueSource.COMMANDLINE if name in self.typed else ValueSource.DEFAULT
 
     def with_resource(self, resource: Any) -> Any:
-        """What a context manager gives, until the command ends."""
+        """Enter a context manager until the command ends, and return its value."""
         return self.resources.enter_context(resource)
 
 
@@ -99,7 +99,7 @@ def declared_command(name: str) -> Declared:
 
 
 def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProxyType(os.environ)) -> Call | None:
-    """What a command line calls, None where click has to read it."""
+    """Return the call of a command line, None if click has to read it."""
     name = args[0] if args else ""
     if name not in REGISTRY or any(_is_for_click(variable, name) for variable in environment):
         return None

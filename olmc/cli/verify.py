@@ -35,18 +35,18 @@ from olmc.version import __version__
 # What a statement may say of a call of `olmc render`, which `olmc verify --recompile` repeats.
 
 OF_PLACE = {"output_dir": True, "provenance": True, "fail_on_change": False, "jobs": True}
-"""What says where an output goes, or who makes it, and not what it is, each with whether it takes a value. A statement
-has none of it."""
+"""The options that choose the place or the maker of an output, not its content, each with whether it takes a value. A
+statement has none of them."""
 UNSTATED = frozenset({"check", "from_", "help", "help_all"})
-"""What goes without a statement: nothing is written, or there is an input that has no digest."""
+"""The options without a statement: they write nothing, or have an input without a digest."""
 STATED = frozenset(
     "for_ output flux include exclude copied_csvs certs phase namespace watch all_namespaces entries approve prune "
     "delete kube_version apis api_resources olm_version resolve_timeout timings descoped shared_apis "
     "operators_and_installs approve_installs user user_groups migrate_subscriptions component_label olm_namespace "
     "show_secrets locked verbose allow_empty keep_going no_cache color".split()
 )
-"""What a statement may say, by the names that the values of options have: these decide what comes out, and neither
-write nor start anything."""
+"""The options of a statement, by the names of their values: they decide the output, and neither write nor start
+anything."""
 _FILES = frozenset({"api_resources"})
 
 
@@ -249,7 +249,7 @@ def _of_output(statement: RenderStatement, output: Path) -> Iterator[Diagnostic]
 
 
 def _of_inputs(statement: RenderStatement, root: Path) -> Iterator[Diagnostic]:
-    """What has become of the inputs; what is new beside them is found out when all is rendered again."""
+    """Yield the changes of the inputs; new inputs are found when everything is rendered again."""
     for name, digest in statement.inputs.items():
         path = Path(name)
         if not is_readable(path, root):

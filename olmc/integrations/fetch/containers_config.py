@@ -1,5 +1,5 @@
-"""What podman and docker are configured with: credentials (containers-auth.json(5)) and mirrors (containers-
-registries.conf(5))."""
+"""The configuration of podman and docker: credentials (containers-auth.json(5)) and mirrors
+(containers-registries.conf(5))."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Credential(NamedTuple):
 
 
 class AuthFile(NamedTuple):
-    """What a file says: entries by registry or repository, helpers by registry, and the helper for all of them."""
+    """The content of a file: entries by registry or repository, helpers by registry, and the helper for all of them."""
 
     path: Path
     auths: Mapping[str, Mapping[str, Any]]
@@ -126,7 +126,7 @@ def _from_entry(file: AuthFile, key: str) -> Credential | None:
 
 
 def _from_helper(file: AuthFile, helper: str, registry: str) -> Credential | None:
-    """What `docker-credential-HELPER` knows; None if that is nothing."""
+    """Return the credential of `docker-credential-HELPER`; None if it has none."""
     if not _HELPER.fullmatch(helper):
         raise VendorError(rules.BAD_AUTH_FILE, host=registry, path=file.path, cause=f"{helper!r} is no helper's name")
     program = f"docker-credential-{helper}"
@@ -156,7 +156,7 @@ def _from_helper(file: AuthFile, helper: str, registry: str) -> Credential | Non
 
 
 class MirrorLocation(NamedTuple):
-    """Where to ask: a reference, and whether its registry may be asked without TLS or with a certificate unknown."""
+    """A mirror: a reference, and whether its registry may be used without TLS or with an unknown certificate."""
 
     reference: Reference
     insecure: bool = False
@@ -171,9 +171,10 @@ class Mirror(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """What happens to images whose name begins with `prefix`: the mirrors to ask first, and where they themselves are.
+    """The rewrite of images whose name begins with `prefix`: the mirrors to ask first, and the place of the images
+    themselves.
 
-    `path` is the file that says so.
+    `path` is the file that contains it.
     """
 
     prefix: str
@@ -196,7 +197,8 @@ def usual_registries_files(env: Mapping[str, str], home: Path) -> tuple[Path, ..
 
 
 def read_rewrites(paths: Sequence[Path]) -> tuple[Rewrite, ...]:
-    """What registries.conf files say; of two tables with one prefix the later one counts. Raises VendorError."""
+    """Return the rewrites of registries.conf files; of two tables with one prefix the later one counts. Raises
+    VendorError."""
     by_prefix: dict[str, Rewrite] = {}
     for path in paths:
         try:
@@ -279,7 +281,7 @@ def locations(image: str, own: Sequence[Rewrite], machine: Sequence[Rewrite] = (
 
 
 def _suffix(reference: Reference, prefix: str) -> str | None:
-    """What of a name comes after a prefix, which ends where a part of it does; None if it does not begin so."""
+    """Return the part of a name after a prefix, which ends where a part of it does; None if it does not begin so."""
     if prefix.startswith("*."):
         return f"/{reference.repository}" if reference.registry.endswith(prefix[1:]) else None
     name = reference.name

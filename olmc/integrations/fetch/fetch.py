@@ -54,8 +54,8 @@ from olmc.k8s.lean import NamedTuple
 # stands for, kept in `vendor/blobs/` by their own digests. From them the content is made once more, without a network.
 
 PROOF_BYTES = 4 * 1024 * 1024
-"""How large the layers of an image may be, packed and together, to be kept: those of bundles are, those of catalogs
-are not. It is no setting, since a workspace could turn it down to be asked for no proof."""
+"""The largest size of an image's layers, packed and together, to be kept: those of bundles are kept, those of catalogs
+are not. It is no setting, since a workspace could lower it to avoid the proof."""
 # The limits of layers that are kept for a second unpacking: so many times as large, and so many bytes and members,
 # which all layers share, in addition. Text becomes ten times as large and zeros a thousand times, in any number of
 # layers.
@@ -63,9 +63,8 @@ _TIMES, _BYTES, _MEMBERS, _MEMBERS_OF_EACH, _LAYERS = 20, 4 * 1024 * 1024, 10_00
 
 
 class Proof(Enum):
-    """How far content is proven: by its layers; as far as the digests of its layers, which are too large to be kept
-    or to be unpacked again; it is a catalog from a file, which no registry has; not at all, for want of proof; it is
-    something else."""
+    """The proof of content: by its layers; by the digests of its layers, which are too large to be kept or to be
+    unpacked again; it is a catalog from a file, which no registry has; none; or a proof of other content."""
 
     PROVEN = "proven"
     RECORDED = "recorded"
@@ -88,7 +87,7 @@ class ProofResult(NamedTuple):
         return self.proof not in (Proof.MISSING, Proof.FALSE)
 
     def finding(self) -> Diagnostic:
-        """What there is to say about content that is not proven."""
+        """Return the finding about content that is not proven."""
         path = path_of(self.image)
         rule = rules.FALSE_CONTENT if self.proof is Proof.FALSE else rules.UNPROVEN
         return rule.finding(
@@ -296,8 +295,8 @@ class FetchError(Exception):
 
 
 class FetchPlan(NamedTuple):
-    """How to fetch: the sources of an image, the digests that tags are locked to, what is vendored already by its
-    image, the platform, how many at once, and the limits."""
+    """The plan of a fetch: the sources of an image, the digests that tags are locked to, the vendored content by its
+    image, the platform, the number of parallel fetches, and the limits."""
 
     sources: Callable[[str], Sequence[ImageSource]]
     pins: Mapping[str, str]
@@ -502,7 +501,7 @@ def _check_complete(need: NeededImage, folders: Mapping[str, str], paths: Sequen
 
 
 class Places(NamedTuple):
-    """What the command line says about where to look.
+    """The places of images on the command line.
 
     `layouts` as `[IMAGE=]PATH`, `auth_file` and `registries_conf` None for the usual ones, `insecure` registries by
     host and port, `timeout` the longest silence in seconds, `retries` the number of further tries.

@@ -90,8 +90,8 @@ _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class LayerLimits(NamedTuple):
-    """How much an image may hold: bytes of a layer, packed and unpacked, its members, and of what is taken out the
-    number of files, the bytes of each, and of all."""
+    """The limits of an image: bytes of a layer, packed and unpacked, its members, and for the extracted part the number
+    of files, the bytes of each, and of all."""
 
     packed_bytes: int = 4 * 1024**3
     layer_bytes: int = 8 * 1024**3
@@ -102,7 +102,7 @@ class LayerLimits(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What stands at a path: a file whose content lies in `data`, a link to `link`, or a folder (neither)."""
+    """The content at a path: a file whose content is in `data`, a link to `link`, or a folder (neither)."""
 
     data: Path | None = None
     link: str = ""
@@ -202,7 +202,7 @@ def add_layer(tree: Tree, blob: Path, layer: str) -> None:
 
 
 def _layer_errors() -> tuple[type[Exception], ...]:
-    """What is raised for a broken layer; zstandard is asked only if a layer has needed it."""
+    """Return the errors of a broken layer; zstandard's only if a layer has needed it."""
     zstandard = sys.modules.get("zstandard")
     also = (zstandard.ZstdError,) if zstandard is not None else ()
     return (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, OverflowError, *also)

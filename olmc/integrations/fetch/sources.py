@@ -30,7 +30,7 @@ class SourceError(VendorError):
 
     @property
     def cause(self) -> Cause | None:
-        """Why, as data."""
+        """Return the cause as data."""
         return self.diagnostic.cause
 
 
@@ -95,7 +95,7 @@ class Reference(NamedTuple):
 
     @property
     def selector(self) -> str:
-        """What to ask the registry for: the digest if there is one, else the tag."""
+        """Return the selector for the registry: the digest if there is one, else the tag."""
         return self.digest or self.tag or "latest"
 
     def __str__(self) -> str:
@@ -161,9 +161,9 @@ def digest_of(data: bytes, like: str = "sha256:") -> str:
 
 
 def decode_manifest(data: bytes, media_type: str = "") -> ImageManifest | Index:
-    """What a manifest says; ValueError with the reason why it can't be used.
+    """Return the content of a manifest; ValueError with the reason why it can't be used.
 
-    `media_type` is what it was served as, which counts where it does not say itself what it is.
+    `media_type` is the type in the answer, which counts if the manifest has none.
     """
     try:
         value = unmarshal(data)

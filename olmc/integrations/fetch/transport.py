@@ -126,7 +126,8 @@ def _expect(response: Response, size: int) -> None:
 
 
 class TransientError(Exception):
-    """What another try may cure; `wait` is how many seconds the server asks for, `broke_off` whether it hung up."""
+    """An error that another try may cure; `wait` is the server's delay in seconds, `broke_off` whether it closed the
+    connection."""
 
     def __init__(self, cause: str, wait: float = 0.0, *, broke_off: bool = False) -> None:
         super().__init__(cause)
@@ -135,16 +136,16 @@ class TransientError(Exception):
 
 
 class FinalError(Exception):
-    """What another try would not cure."""
+    """An error that another try would not cure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How to reach registries, and what was learnt about them meanwhile (shared by all threads).
+    """The settings of connections to registries, and the facts learnt about them (shared by all threads).
 
-    `timeout` is the longest silence in seconds, `retries` how often to try again, `insecure` the registries that may be
-    asked without TLS; once `stop` is set, nothing more is asked. `schemes` holds how insecure registries are reached,
-    `authorizations` the header by repository, `given_up` the registries that did not come back after all tries.
+    `timeout` is the longest silence in seconds, `retries` the number of further tries, `insecure` the registries that
+    may be used without TLS; once `stop` is set, no request is sent. `schemes` holds how insecure registries are
+    reached, `authorizations` the header by repository, `given_up` the registries that did not answer after all tries.
     """
 
     auth_files: tuple[AuthFile, ...] = ()
@@ -242,7 +243,7 @@ def _once(network: Network, method: str, url: str, headers: Mapping[str, str], i
 
 
 def failure(error: Exception, timeout: float) -> TransientError | FinalError:
-    """What an error of urllib3 means, in words without addresses of objects."""
+    """Return the meaning of an error of urllib3, in words without addresses of objects."""
     if isinstance(error, NameResolutionError):
         return TransientError("its name can't be resolved")
     if isinstance(error, NewConnectionError):
@@ -260,7 +261,7 @@ def failure(error: Exception, timeout: float) -> TransientError | FinalError:
 
 
 def _reason(error: BaseException) -> str:
-    """What the operating system says at the bottom of an error."""
+    """Return the operating system's text at the bottom of an error."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:

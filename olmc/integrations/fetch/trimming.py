@@ -1,8 +1,8 @@
-"""What is kept of the catalogs of images: the packages that a resolution can look at, the names of the others, and what
-these offer.
+"""The kept part of the catalogs of images: the packages that a resolution can look at, the names of the others, and
+their offers.
 
-What is kept follows from the workspace and the image alone, so that the same lock gives the same bytes. It stays as the
-publisher wrote it, document by document.
+It follows from the workspace and the image alone, so that the same lock gives the same bytes. It stays as the publisher
+wrote it, document by document.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _templates(workspace: Workspace) -> Iterator[NeededImage]:
 
 
 def _proposed(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
-    """What Operators and Installs name, and what Operators pick from catalogs (R-OPERATOR-8)."""
+    """Yield the images that Operators and Installs name, and those that Operators pick from catalogs (R-OPERATOR-8)."""
     yield from _names(workspace, options)
     approving = options._replace(approve_installs=True, user="", user_groups=())
     initial, settled = settled_with_installs(workspace, approving, Report())
@@ -276,7 +276,7 @@ def _asked_by_extensions(workspace: Workspace) -> frozenset[PackageKey]:
 
 
 class TrimmedCatalog(NamedTuple):
-    """What the lock says of a trimmed catalog, and how many bytes it had and has."""
+    """The lock's entry for a trimmed catalog, and its bytes before and after."""
 
     image: LockedImage
     bytes_before: int
@@ -393,6 +393,6 @@ def surplus(root: Path, parts: Mapping[str, ImageCatalog], have: Mapping[str, Lo
 
 
 def _trimmed(root: Path, image: LockedImage, part: ImageCatalog, target: Path) -> TrimmedCatalog | None:
-    """What is kept of a catalog, written to `target`; None if that is all of it."""
+    """Write the kept part of a catalog to `target` and return it; None if that is all of it."""
     folder = intact_folder(root, image, Report()) if part.surplus else None
     return trim(root, folder, image, part, target) if folder is not None else None

@@ -71,7 +71,7 @@ _MOST_TEXT = 200
 
 
 class GivenCatalog(NamedTuple):
-    """What the user gives: the name of a CatalogSource, or its namespace and name, and a file or folder."""
+    """A catalog of the user: the name of a CatalogSource, or its namespace and name, and a file or folder."""
 
     name: str
     path: Path
@@ -183,7 +183,7 @@ PLATFORM = "linux/amd64"
 
 
 class VendorRequest(NamedTuple):
-    """What the user wants.
+    """The request of the user.
 
     `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, again. `check`:
     change nothing. `platform`: "" for that of olmc.yaml. `whole_catalogs`: all packages, not only those that a
@@ -206,10 +206,10 @@ class VendorRequest(NamedTuple):
 
 
 class VendorResult(NamedTuple):
-    """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
-    longer needed, and whether olmc.lock has changed. After a check: what would be done. `is_resolved` says whether all
-    that the workspace asks for is known by that, `is_empty` whether it has nothing at all. `trimmed` are the catalogs
-    of which only a part was kept; `is_proven` whether content that is there is that of its images."""
+    """The result: the images that the workspace needs, those among them that were fetched, the paths that are no longer
+    needed, and whether olmc.lock has changed. After a check: the same for a run that would fetch. `is_resolved`:
+    whether all requests of the workspace are known by that, `is_empty`: whether it has no request at all. `trimmed` are
+    the catalogs of which only a part was kept; `is_proven`: whether existing content is that of its images."""
 
     images: tuple[LockedImage, ...]
     fetched: tuple[str, ...]
@@ -414,7 +414,7 @@ def _bring(
 def _check(
     work: _VendorRun, have: Mapping[str, LockedImage], proofs: Sequence[ProofResult], report: Report
 ) -> VendorResult | None:
-    """What would be done, as far as that is known without fetching anything; content that is not proven is an error."""
+    """Return the result of a run, as far as it is known without a fetch; content that is not proven is an error."""
     for result in proofs:
         if not result.holds:
             report.add(result.finding())

@@ -44,7 +44,8 @@ class SchedulerError(Exception):
 
 
 class FleetPlugin(WorkerPlugin):
-    """What a Dask worker has for tasks: a folder with contents, and processes of its own, one for each thread."""
+    """The resources of a Dask worker for tasks: a folder with contents, and processes of its own, one for each
+    thread."""
 
     name = _PLUGIN
     idempotent = True
@@ -78,7 +79,7 @@ class FleetPlugin(WorkerPlugin):
 
 
 def work(task: bytes, own: Mapping[str, bytes], packs: Sequence[Mapping[str, bytes]], seconds: float) -> TaskEnd:
-    """What a Dask worker does for a task, with the contents that it needs."""
+    """Do a task on a Dask worker, with the contents that it needs."""
     plugin: Any = get_worker().plugins[_PLUGIN]
     for pack in (own, *packs):
         for digest, content in pack.items():

@@ -40,7 +40,7 @@ from olmc.resources import template_text
 GRAVITIES: Mapping[str, int] = {
     "error": 5, "breaking": 4, "failing": 4, "failure": 4, "risk": 3, "warning": 3, "change": 2, "info": 1, "none": 0,
 }  # fmt: skip
-"""How grave an outcome is: what can't be compiled, what breaks or fails, what is a risk, what changes, and nothing."""
+"""The severity of outcomes: a failed compilation, a break or failure, a risk, a change, and none."""
 
 UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none", "text": "", "data": None}
 
@@ -53,7 +53,7 @@ _TOP, _PART = "FLEET-TOP", "FLEET-PART-"
 
 
 def folder_in_texts(entry: str) -> str:
-    """What stands in the text of a result for the folder of its cluster, since clusters with one result share it: a
+    """Return the replacement of a cluster's folder in the text of a result, since clusters with one result share it: a
     word for each of its parts, so that a path may lead out of the folder."""
     parts = entry.split("/") if entry not in ("", ".") else []
     return "/".join((_TOP, *(f"{_PART}{number}" for number in range(len(parts)))))
@@ -77,7 +77,7 @@ class OutcomeGroup(NamedTuple):
 
 
 class FleetReport(NamedTuple):
-    """What came of a fleet: the command, how many clusters there are, and their outcomes, the gravest first."""
+    """The result of a fleet: the command, the number of clusters, and their outcomes, the most severe first."""
 
     command: str
     total: int
@@ -156,7 +156,7 @@ def is_left_out(value: Any) -> bool:
 
 
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
-    """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
+    """Return the key that equal outcomes of clusters share, and no others; this cluster is `name`."""
     compared = {
         key: value
         for key, value in result.items()
@@ -238,7 +238,7 @@ FORMAT_VERSION = 1
 _SHOWN = 3
 _DEEPEST = 6
 _TURN = 1_000
-"""How many characters of an outcome stand in a comment before another outcome of its gravity has its turn."""
+"""The number of characters of an outcome in a comment before the next outcome of its severity."""
 _ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
 _HEAD = ("", "CLUSTERS", "OUTCOME", "SEVERITY", "WHICH")
 FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": "rendered"}

@@ -28,14 +28,14 @@ WORKER = "olmc.cli.fleet_worker"
 FUNCTION_WORKER = "olmc.integrations.fleet.pool"
 """The modules that run as workers: the second one is this module."""
 _HELD = 400 * 1024 * 1024
-"""How many bytes a worker may hold after a task before another one takes its place."""
+"""The bytes of memory that a worker may use after a task before another one replaces it."""
 
 STAYS, LEAVES = b"+", b"-"
-"""How an answer begins: of a worker that takes another task, and of one that has grown too large for that."""
+"""The start of an answer: of a worker that takes another task, and of one that has grown too large for that."""
 
 
 class TaskEnd(NamedTuple):
-    """How a task ended: its result, or None and why there is none. `seconds`: how long it took."""
+    """The end of a task: its result, or None and the reason. `seconds`: how long it took."""
 
     number: int
     result: bytes | None
@@ -70,7 +70,7 @@ class Worker:
             write_frame(self.process.stdin, task)
 
     def whole_answer(self) -> bytes | None:
-        """What it has answered once that is whole."""
+        """Return its answer once that is whole."""
         if len(self.answer) < _LENGTH:
             return None
         end = _LENGTH + int.from_bytes(self.answer[:_LENGTH], "big")
@@ -172,7 +172,7 @@ def run_tasks(
 
 
 def too_long(seconds: float) -> str:
-    """What is reported about a task that was stopped."""
+    """Return the text about a task that was stopped."""
     return f"took longer than {seconds:g} s and was stopped"
 
 

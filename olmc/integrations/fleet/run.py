@@ -46,7 +46,7 @@ class Closure(NamedTuple):
 
 
 class NamedFiles(NamedTuple):
-    """What one kustomization names: files, the names of folders on the way to what it names, and folders."""
+    """The references of one kustomization: files, the names of folders on the way to its references, and folders."""
 
     paths: frozenset[str]
     names: frozenset[str]
@@ -89,7 +89,7 @@ class ClosureReader(NamedTuple):
         return Closure(frozenset(self.tree.paths), frozenset(name for p in self.tree.paths for name in p.split("/")))
 
     def _linked(self, paths: frozenset[str]) -> frozenset[str]:
-        """What links lead to."""
+        """Return the targets of links."""
         reached: set[str] = set()
         waiting = [path for path in paths if self.tree.file_of(path).mode == LINK]
         while waiting:
@@ -101,7 +101,8 @@ class ClosureReader(NamedTuple):
         return frozenset(reached)
 
     def _taken_in(self, folder: str) -> Closure:
-        """What the kustomization of a folder names, with what that names, and so on; some name each other."""
+        """Return the files that the kustomization of a folder names, with those that they name, and so on; some name
+        each other."""
         paths: set[str] = set()
         names: set[str] = set()
         waiting, seen = [folder], {folder}
@@ -116,8 +117,8 @@ class ClosureReader(NamedTuple):
         return Closure(frozenset(paths), frozenset(names))
 
     def _named_by(self, folder: str) -> NamedFiles | None:
-        """What the kustomization of a folder names by itself; all that is below, without one. None for one that may
-        read anything."""
+        """Return the references of the kustomization of a folder itself; without one all files below. None for one that
+        may read anything."""
         if folder not in self.known:
             self.known[folder] = self._read_named(folder)
         return self.known[folder]
@@ -138,7 +139,7 @@ class ClosureReader(NamedTuple):
         return NamedFiles(files | self._linked(files) | {name}, words, targets - files)
 
     def _targets(self, folder: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """What the kustomization of a folder names, with the text that it does it by."""
+        """Yield the targets that the kustomization of a folder names, with the text of the reference."""
         for reference in references(content):
             if not reference.is_chart and not is_remote(reference):
                 target = posixpath.normpath(posixpath.join(folder, reference.text))
@@ -167,18 +168,18 @@ def reader_of(tree: FileTree) -> ClosureReader:
 # differ in nothing but where they are have the same task, which is done once.
 
 _NEUTRAL = "cluster"
-"""What the folder of an entry is called in a task."""
+"""The name of an entry's folder in a task."""
 
 
 class TaskContent(NamedTuple):
-    """How to read a content, and the digests of others that it lists."""
+    """The reader of a content, and the digests of others that it lists."""
 
     read: Callable[[], bytes]
     lists: tuple[str, ...] = ()
 
 
 Contents = dict[str, TaskContent]
-"""What tasks need, by its digest."""
+"""The contents that tasks need, by digest."""
 
 
 class TaskSide(NamedTuple):
@@ -192,13 +193,13 @@ class TaskSide(NamedTuple):
         self.reader.tree.fetch(self.files)
 
     def state(self) -> tuple[tuple[str, str, str], ...]:
-        """What all files are, by which two sides are the same; raises OSError."""
+        """Return the state of all files, by which two sides are the same; raises OSError."""
         file_of = self.reader.tree.file_of
         return tuple((shown, *file_of(path)[:2]) for path, shown in self.files.items())
 
 
 def sides_of(path: str, readers: Sequence[ClosureReader]) -> tuple[str, tuple[TaskSide | None, ...]]:
-    """What the folder of an entry is called in its task, and its sides, None where a tree does not have it."""
+    """Return the name of an entry's folder in its task, and its sides, None for a tree that does not have it."""
     closures = [reader.of_entry(path) for reader in readers]
     renamed = _renamed(path, closures)
     sides = []
@@ -256,9 +257,9 @@ Runner = Callable[[Sequence[bytes], Path, Path], Iterator[TaskEnd]]
 
 
 class FleetOrder(NamedTuple):
-    """What is done with each entry: the command with its options as JSON has them, those that olmc.yaml must not
-    override, and further values; the folder that counts beside every entry; the trees to compile, for a plan that
-    before the change first."""
+    """The task for each entry: the command with its options as JSON has them, those that olmc.yaml must not override,
+    and further values; the folder that counts beside every entry; the trees to compile, for a plan that before the
+    change first."""
 
     command: str
     options: Mapping[str, Any]
@@ -281,8 +282,8 @@ class FleetTasks(NamedTuple):
 
 
 class FleetCount(NamedTuple):
-    """How many clusters there are, how many tasks came out of the cache, and how many were compiled; the other clusters
-    are unchanged or like one of these."""
+    """The number of clusters, of tasks from the cache, and of compiled ones; the other clusters are unchanged or like
+    one of these."""
 
     clusters: int
     cached: int
@@ -290,7 +291,7 @@ class FleetCount(NamedTuple):
 
 
 def tasks_of(order: FleetOrder, entries: Iterable[FleetEntry]) -> FleetTasks:
-    """What there is to do for the entries of a fleet."""
+    """Return the tasks for the entries of a fleet."""
     contents: Contents = {}
     digests: dict[str, str] = {}
     beside = _beside(order, contents, digests)

@@ -179,7 +179,7 @@ class FleetEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in reports."""
+        """Return its name in reports."""
         return self.path or "." if not self.release else f"{self.path}#{self.release + 1}"
 
 
@@ -219,7 +219,8 @@ def _check_depth(pattern: Sequence[str], folders: Iterable[str]) -> None:
 
 
 def as_pattern(entry: FleetEntry) -> str:
-    """What names the folder of an entry and no other, in a list of entries as well, where # begins a remark."""
+    """Return a pattern for the folder of an entry and no other, also for a list of entries, where # begins a
+    comment."""
     path = "".join(f"[{char}]" if char in _WILD else char for char in entry.path)
     return f"./{path}" if path.startswith("#") else path or "."
 
@@ -289,11 +290,11 @@ def shard(entries: Sequence[FleetEntry], count: int, index: int) -> list[FleetEn
 # The files of a task in folders of their own, made of contents that are there by their digests.
 
 _KEPT = 2
-"""How many folders that count beside entries a worker keeps: those of both sides."""
+"""The number of folders that count beside entries and that a worker keeps: those of both sides."""
 
 
 class WorkerFolders(NamedTuple):
-    """Where a worker has contents by their digests, and where it puts the files of its tasks."""
+    """The folders of a worker: contents by their digests, and the files of its tasks."""
 
     blobs: Path
     folder: Path
@@ -371,7 +372,7 @@ def _lay_out(worker: WorkerFolders, files: Sequence[Sequence[Any]], top: Path, a
 
 
 READS_VALUES = "readsValues"
-"""What is set in the result of a task to which the values in its ConfigMaps matter."""
+"""The key in the result of a task to which the values in its ConfigMaps matter."""
 
 COMMANDS = frozenset({"plan", "status"})
 """The commands whose results show no values in ConfigMaps but those that change."""
@@ -387,8 +388,8 @@ _HARMLESS = frozenset(
 
 
 class SameTasks(NamedTuple):
-    """How to find the tasks that are alike: what reads a content by its digest, and what is known of contents already:
-    what is left of one without the values in its ConfigMaps, None for one with anything else; and the files that a
+    """The search for equal tasks: the reader of a content by its digest, and the known facts about contents. These are
+    the rest of one without the values in its ConfigMaps, None for one with other objects; and the files that a
     kustomization patches with, None for one that may do anything with values."""
 
     content: Callable[[str], bytes]
@@ -402,7 +403,7 @@ class SameTasks(NamedTuple):
             yield known.setdefault(self._key(json.loads(task)) or str(number), number)
 
     def _key(self, task: Mapping[str, Any]) -> str:
-        """What all tasks like this one have in common; "" for one that is like no other."""
+        """Return the key that equal tasks share; "" for a task that has no equal."""
         sides = [task[name] for name in ("before", "after") if task.get(name) is not None]
         if task["command"] not in COMMANDS or task.get("release") is not None or len(sides) < ("before" in task) + 1:
             return ""
@@ -447,8 +448,8 @@ class SameTasks(NamedTuple):
 
 
 def without_values(content: bytes) -> bytes | None:
-    """What is left of a file of ConfigMaps without the values of their data; None for a file with anything else, or
-    with anything that would be reported."""
+    """Return a file of ConfigMaps without the values of their data; None for a file with other objects, or with any
+    finding."""
     report = Report()
     text = _text(content)
     documents = read("", text, report) if text is not None else []

@@ -30,7 +30,7 @@ from olmc.review.graph.upgrade_graph import UpgradeGraph, upgrade_graph
 
 
 class FieldMeaning(Enum):
-    """What a field names."""
+    """The target of a field."""
 
     PACKAGE = "package"
     CHANNEL = "channel"
@@ -104,9 +104,9 @@ _KINDS = ("CatalogSource", "ClusterServiceVersion", "OperatorGroup", "Subscripti
 def subject_at(
     analysis: Analysis, path: Path, text: str, line: int, column: int
 ) -> tuple[EditorSubject, Cursor] | None:
-    """What stands at a line and column, from 1, of a document; None where nothing is known about it.
+    """Return the content at a line and column, from 1, of a document; None if it is unknown.
 
-    Where the text can't be read, it is what stood there when all was well.
+    For a text that can't be read it is the content of the last valid one.
     """
     compilation = analysis.compilation
     if compilation is None or compilation.workspace is None:
@@ -117,7 +117,7 @@ def subject_at(
 
 
 def _before(analysis: Analysis, path: Path, text: str, line: int, column: int) -> Cursor | None:
-    """What stands in the same line of the last text that could be compiled."""
+    """Return the content in the same line of the last text that could be compiled."""
     sound, lines = analysis.sound.get(path, "").split("\n"), text.split("\n")
     same = [number for number, other in enumerate(sound, 1) if line <= len(lines) and other == lines[line - 1]]
     nearest = min(same, key=lambda number: abs(number - line), default=0)
@@ -183,7 +183,7 @@ class Completion(NamedTuple):
 
 
 def hover(analysis: Analysis, path: Path, text: str, line: int, column: int) -> str:
-    """What there is to say about what stands at a line and column, from 1, as Markdown; "" for nothing."""
+    """Return the answer about the content at a line and column, from 1, as Markdown; "" for none."""
     there, compilation = subject_at(analysis, path, text, line, column), analysis.compilation
     if there is None or compilation is None:
         return ""
@@ -301,7 +301,7 @@ def _about_groups(subject: EditorSubject, cluster: Cluster) -> Iterator[str]:
 
 
 def _outcome(subject: EditorSubject, compilation: Compilation) -> Iterator[str]:
-    """What the Subscription or ClusterExtension that the position is in comes to."""
+    """Yield the outcome of the Subscription or ClusterExtension at the position."""
     if subject.kind not in ("Subscription", "ClusterExtension") or subject.asked is FieldMeaning.NAMESPACE:
         return
     for row in rows_of(subject, compilation):

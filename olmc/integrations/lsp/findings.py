@@ -1,4 +1,4 @@
-"""What is wrong, as an editor shows it: file by file, from where to where, and the edits that put it right."""
+"""The problems in an editor: file by file, with their ranges, and the edits that fix them."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ class LoadedCatalog(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """What a compilation came to: what is wrong, the last compilation that came to its end (None: none did so far), the
-    files that were read, relative to the root, the texts that the editor had of them, and the catalogs; `sound` are the
-    texts from which that last compilation was made."""
+    """The result of a compilation: the problems, the last complete compilation (None: none so far), the files that were
+    read, relative to the root, the texts that the editor had of them, and the catalogs; `sound` are the texts of that
+    last compilation."""
 
     entry: WorkspaceEntry
     findings: tuple[Diagnostic, ...] = ()
@@ -189,7 +189,7 @@ def root_of(document: Path, folders: Sequence[Path]) -> Path | None:
 
 
 def entries_of(root: Path, texts: Mapping[Path, str]) -> tuple[WorkspaceEntry, ...]:
-    """What is compiled of a folder: itself, or of a repository with several workspaces in it each of them."""
+    """Return the entries to compile of a folder: itself, or each workspace of a repository with several."""
     laid = with_unsaved(root, texts)
     if no_folder(laid):
         return ()
@@ -229,7 +229,7 @@ def concerns(analysis: Analysis, documents: Iterable[Path]) -> bool:
 
 
 def _loader(before: Mapping[str, LoadedCatalog], now: dict[str, LoadedCatalog]) -> CatalogLoader:
-    """What loads catalogs, but for those that were loaded before from the same texts; `now` gets all of them."""
+    """Return a loader of catalogs that reuses those loaded before from the same texts; `now` gets all of them."""
 
     def load(
         root: str, texts: Mapping[str, str], report: Report, bundles: Mapping[str, UncataloguedBundle],
@@ -252,7 +252,7 @@ def _loader(before: Mapping[str, LoadedCatalog], now: dict[str, LoadedCatalog]) 
 
 
 _SECONDS = 2.0
-"""How much CPU the search for changes may take each time that somebody types."""
+"""The CPU time of the search for changes after each input."""
 _QUOTES = "\"'"
 
 
@@ -265,7 +265,7 @@ class Span(NamedTuple):
 
 
 class EditorFix(NamedTuple):
-    """What can be written in the place of what a finding is about."""
+    """A replacement for the text of a finding."""
 
     span: Span
     before: str
@@ -273,7 +273,7 @@ class EditorFix(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What the edit does, for a menu."""
+        """Return the title of the edit for a menu."""
         return f"Write {self.after} instead of {self.before}"
 
 
@@ -367,7 +367,8 @@ def by_place(findings: Mapping[Path, Sequence[EditorFinding]], span: Span) -> It
 
 
 class OpenDocuments(NamedTuple):
-    """What an editor has open: its folders, and the texts of its documents in the order in which they were opened."""
+    """The open content of an editor: its folders, and the texts of its documents in the order in which they were
+    opened."""
 
     folders: tuple[Path, ...]
     texts: Mapping[Path, str]
@@ -383,7 +384,7 @@ class OpenDocuments(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """What was compiled, by entry in the order of the folders, and what is wrong, by file; `lines` are those of the
+    """The compiled content, by entry in the order of the folders, and the problems, by file; `lines` are those of the
     files with findings, as they were compiled."""
 
     analyses: Mapping[WorkspaceEntry, Analysis]

@@ -53,7 +53,7 @@ PATIENCE_SECONDS = 1.0
 """unless somebody has typed all the time for so long."""
 
 _LOGGED = 500
-"""How much of a line of the log is kept, in characters."""
+"""The kept length of a line of the log, in characters."""
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -69,10 +69,10 @@ _Ask = Callable[[Analysis, Path, str, int, int], _Answer]
 
 @dataclass
 class EditorSession:
-    """What the server knows of its editor: what was compiled, what of it is shown, and what has changed since.
+    """The server's knowledge of its editor: the compiled content, the shown part, and the changes since.
 
-    `woken` is set as long as something has to be compiled, `settled` as long as nothing has; `changed` are the files
-    that have changed, none for all.
+    `woken` is set as long as a compilation is due, `settled` as long as none is; `changed` are the files that have
+    changed, none for all.
     """
 
     least: Severity
@@ -207,7 +207,7 @@ async def _compile_when_calm(server: LanguageServer, session: EditorSession) -> 
 
 
 def _opened(server: LanguageServer) -> OpenDocuments:
-    """What the editor has open, as it is now."""
+    """Return the documents that the editor has open now."""
     workspace = server.workspace
     named = list(workspace.folders) or ([workspace.root_uri] if workspace.root_uri else [])
     folders = tuple(path for uri in named if (path := path_of(uri)) is not None)

@@ -86,7 +86,7 @@ def bad_setting(where: str, problem: str, hint: str) -> Diagnostic:
 
 
 class SettingProblem(NamedTuple):
-    """What is wrong with a setting, and what to do about it."""
+    """A problem of a setting, and its fix."""
 
     name: str
     text: str
@@ -199,7 +199,7 @@ _WAVES = {
 
 
 class Generated(NamedTuple):
-    """What a plugin gives: the objects, what was found, and whether there is nothing to print because of that."""
+    """The output of a plugin: the objects, the findings, and whether they prevent an output."""
 
     objects: tuple[Rendered, ...]
     diagnostics: tuple[Diagnostic, ...]

@@ -96,7 +96,7 @@ def read_list(text: str, report: Report) -> ResourceList:
 
 
 def _problem(value: Any, documents: int) -> str:
-    """What keeps a document from being a ResourceList or a List, "" if nothing."""
+    """Return the reason why a document is no ResourceList or List, "" if it is one."""
     if not isinstance(value, dict) or not is_object(value):
         return "it has no apiVersion and kind"
     if documents > 1:
@@ -123,7 +123,7 @@ def _problem(value: Any, documents: int) -> str:
 
 
 def list_text(given: ResourceList, items: Iterable[KubernetesObject], results: Sequence[Mapping[str, Any]]) -> str:
-    """What a function prints: a list of the kind that it was given, with its results."""
+    """Return the output of a function: a list of the kind that it was given, with its results."""
     result: dict[str, Any] = {"apiVersion": given.api_version, "kind": given.kind, "items": list(items)}
     if given.function_config is not None:
         result["functionConfig"] = given.function_config
@@ -195,7 +195,7 @@ _SEVERITIES = {Severity.INFO: "info", Severity.WARNING: "warning", Severity.FAIL
 
 
 class FunctionResult(NamedTuple):
-    """What a function prints to stdout, what was found, and whether that is to stop who runs it."""
+    """The output of a function to stdout, the findings, and whether they stop the caller."""
 
     text: str
     diagnostics: tuple[Diagnostic, ...]

@@ -87,7 +87,7 @@ class Scaffold(NamedTuple):
 
 
 class State(StrEnum):
-    """What became of a file, or would."""
+    """The state of a file after the run."""
 
     NEW = "new"
     SAME = "unchanged"
@@ -391,7 +391,7 @@ def _commented(others: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _unknown(source: NamedSource, known: Sequence[PlatformCatalog]) -> str:
-    """What is to be done about a catalog that the platform does not bring."""
+    """Return the task for a catalog that the platform does not bring."""
     key = source.key
     homes = [catalog.namespace for catalog in known if catalog.name == key.name]
     meant = did_you_mean(closest(key.name, [catalog.name for catalog in known], POSSIBLE), inside=True)

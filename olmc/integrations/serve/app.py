@@ -54,7 +54,7 @@ from olmc.targets.proposed.installed.resources import RESOURCES, Resource
 API_VERSION = "authorization.k8s.io/v1"
 ACCESS, RULES = "SelfSubjectAccessReview", "SelfSubjectRulesReview"
 REVIEWS = {f"/apis/{API_VERSION}/{kind.lower()}s": kind for kind in (ACCESS, RULES)}
-"""Where each kind of review is posted to."""
+"""The path to which each kind of review is posted."""
 
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
@@ -284,8 +284,8 @@ MAX_WATCHES = 1000
 Answer = Callable[[Request], Response]
 
 _CLOCK = "olmc.clock"
-"""Where the scope of a request has the end of its time, which a watch removes once it begins: its parameters alone do
-not make a request one."""
+"""The key in the scope of a request for the end of its time, which a watch removes once it begins: its parameters alone
+do not make a request one."""
 
 
 def application(store: Store, kube_version: str, *, pause: float = BOOKMARK_SECONDS) -> Starlette:
@@ -454,7 +454,7 @@ def _fail(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    """What the router itself refuses is a path that there is not."""
+    """Refuse a request as the router does: its path does not exist."""
     return _fail(request, error if isinstance(error, StatusError) else no_such_path())
 
 
@@ -462,7 +462,7 @@ Say = Callable[[str], None]
 
 
 class RequestLimits(NamedTuple):
-    """What a request may take: bytes of its address, headers and body, seconds, and how many there may be at once.
+    """The limits of a request: bytes of its address, headers and body, seconds, and the number of parallel ones.
 
     `path` is the part of the address before its parameters, `header` one of the headers that the server reads. `hosts`
     are the names that a request may call the server by, () for any.
@@ -509,7 +509,7 @@ def limited(app: ASGIApp, store: Store, limits: RequestLimits, say: Say) -> ASGI
 
 
 class _Answer:
-    """What has been sent of an answer; only before its beginning can it still be a failure."""
+    """The sent part of an answer; only before its start can it still become a failure."""
 
     __slots__ = ("_send", "begun")
 

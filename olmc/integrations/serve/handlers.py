@@ -209,7 +209,7 @@ _INCLUDED = ("", "Metadata", "Object", "None")
 
 
 class Form(NamedTuple):
-    """How objects of a resource are sent: `included` is what rows of a table hold of their object."""
+    """The form in which objects of a resource are sent: `included` is the part of an object in the rows of a table."""
 
     resource: Resource
     accepted: Accepted
@@ -306,7 +306,7 @@ _LONGEST = 4096
 
 
 class ListPosition(NamedTuple):
-    """Where a list goes on: in the state of a version, behind so many of its objects."""
+    """The position at which a list continues: in the state of a version, behind so many of its objects."""
 
     version: str
     offset: int
@@ -340,7 +340,7 @@ def place_of(token: str) -> ListPosition:
 
 
 WATCH_SECONDS = 1800
-"""How long a watch lasts unless the client says so, and at most."""
+"""The duration of a watch unless the client asks for less."""
 
 _INTEGER = regex(r"-?[0-9]{1,18}")
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
@@ -349,7 +349,7 @@ _MATCHES = ("", "Exact", "NotOlderThan")
 
 
 class SelectedObjects(NamedTuple):
-    """What a request selects: by labels, and by fields."""
+    """The selection of a request: by labels, and by fields."""
 
     labels: tuple[Requirement, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
@@ -364,7 +364,7 @@ class SelectedObjects(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What a client asks of a list: the fields of Kubernetes' ListOptions."""
+    """The query of a client for a list: the fields of Kubernetes' ListOptions."""
 
     selection: SelectedObjects
     limit: int

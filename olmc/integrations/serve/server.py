@@ -194,7 +194,8 @@ _BACKLOG = 2048
 
 
 class ServeAddress(NamedTuple):
-    """Where to serve: `certificate` and `key` are files, None for a certificate of its own; `tls` False: plain HTTP."""
+    """The address to serve at: `certificate` and `key` are files, None for a certificate of its own; `tls` False: plain
+    HTTP."""
 
     host: str
     port: int
@@ -373,7 +374,7 @@ def _greeting(root: Path, address: str, place: ServeAddress) -> str:
 
 
 LOOK_AGAIN_SECONDS = 5
-"""How often files are looked at although the operating system reports no change; not every file system does."""
+"""The interval at which files are read although the operating system reports no change; not every file system does."""
 _CALM_MILLISECONDS = 200
 
 State = tuple[tuple[str, int, int, int], ...]
@@ -381,7 +382,7 @@ _ABSENT: State = (("", 0, 0, 0),)
 
 
 class ServedWorkspace(NamedTuple):
-    """What a workspace shows, None when it can't be compiled; and what there is to say about it."""
+    """The view of a workspace, None when it can't be compiled; and the findings about it."""
 
     view: InstalledView | None
     diagnostics: Sequence[Diagnostic]
@@ -478,7 +479,7 @@ def _recompile(root: Path, base: Options, given: frozenset[str]) -> ServedWorksp
 
 
 def _summary(before: InstalledSnapshot, after: InstalledSnapshot) -> str:
-    """What a change did to all namespaces, for the log."""
+    """Return the effect of a change on all namespaces, for the log."""
     counts = Counter(event.type.lower() for event in changes(before, after, None, lambda _: True))
     shown = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     return f"{after.version}: {shown or 'nothing that an existing namespace shows'}\n"

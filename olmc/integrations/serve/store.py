@@ -69,7 +69,7 @@ class Packages(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What a watch sends: ADDED, MODIFIED or DELETED, and the object with its new version."""
+    """An event of a watch: ADDED, MODIFIED or DELETED, and the object with its new version."""
 
     type: str
     item: Listed
