@@ -28,8 +28,8 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class RenderStatement(NamedTuple):
-    """What a statement says: the digests (SHA-256) of the outputs and of the inputs by their names, the arguments and
-    variables that the command had, and the version of olmc."""
+    """A statement: the digests (SHA-256) of the outputs and of the inputs by their names, the arguments and variables
+    of the command, and the version of olmc."""
 
     outputs: Mapping[str, str]
     inputs: Mapping[str, str]
@@ -167,7 +167,7 @@ def outputs_in(path: Path) -> dict[str, str]:
 
 
 def deviations(stated: Mapping[str, str], present: Mapping[str, str]) -> list[Deviation]:
-    """What is not as it is stated, by name."""
+    """Yield the deviations from the statement, by name."""
     names = sorted(stated.keys() | present.keys())
     return [
         Deviation(

@@ -1,8 +1,8 @@
-"""What is wrong with a directory before a cluster finds out: `olmc check`.
+"""Find the problems of a directory before a cluster does: `olmc check`.
 
-In goes a compilation with its workspace; out come diagnostics: what compiling reported, what the validators of opm and
-operator-sdk say (`validators`), what else looks wrong (`lints`), each mistake once and without what is suppressed.
-Compiling never needs this package.
+A compilation with its workspace goes in. Diagnostics come out: those of the compilation, those of the validators of opm
+and operator-sdk (`validators`), and further suspicious content (`lints`). Each mistake is reported once and without the
+suppressed ones. A compilation never needs this package.
 
 Public names: `engine.check`, all of it; `check.check_directory`, the same for a directory that was compiled;
 `check.LINTS`; `validators.validate.validate`.

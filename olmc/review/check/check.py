@@ -359,12 +359,12 @@ DEFAULT_SCOPE = CheckScope()
 
 
 class CheckResult(NamedTuple):
-    """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
+    """The findings in the directory `root`, the number of validated bundles, and the suppressed and left out content.
 
-    `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not reported, since a revision has them; `unchanged`
-    how many packages equal those of the revision, so that olmc does not read them. `clusters` are those of a
-    repository.
+    `shown_as` is the prefix of the paths of files when they are shown. `older` is the number of bundles that are
+    skipped, since there is a newer version; `known` the number of findings that are not reported, since a revision has
+    them; `unchanged` the number of packages that equal those of the revision, so that olmc does not read them.
+    `clusters` are those of a repository.
     """
 
     root: Path
@@ -391,7 +391,7 @@ class CheckResult(NamedTuple):
 
 
 class CheckedPart(NamedTuple):
-    """What was found in a part of a directory, before olmc.yaml's suppressions are judged and what is left out counts.
+    """The findings in a part of a directory, before olmc.yaml's suppressions are judged and left out content counts.
 
     `failed`: an error stopped the compilation. `has_others`: it has manifests, catalogs, or vendored content beside its
     bundles. `left_out` may be applied by a tool or not, and `inputs` are the files that decide that.
@@ -600,9 +600,10 @@ def _place(root: Path, suppression: Suppression) -> Location:
 
 
 def select_findings(result: CheckResult, select: Sequence[str], ignore: Sequence[str]) -> CheckResult:
-    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
+    """Return the selected findings that are not ignored, by the beginnings of codes, and all errors, as they stop
+    further checks.
 
-    Of what is left, each mistake is reported once.
+    Each mistake among them is reported once.
     """
     wanted, unwanted = (tuple(map(code_start, codes)) for codes in (select, ignore))
     kept = (
@@ -677,16 +678,15 @@ def dedupe(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
-    """What two findings of one mistake have in common: the mistake, else all that they say."""
+    """Return the common key of findings of one mistake: the mistake, else all their parts."""
     if isinstance(diagnostic.cause, Mistake):
         return diagnostic.location, type(diagnostic.cause), diagnostic.cause
     return diagnostic.location, diagnostic.code, diagnostic.message
 
 
 class CheckRules(NamedTuple):
-    """What a check asks for: the settings of the validators, what is looked at, and the beginnings of the codes that
-    are selected and ignored; `remedies` is how many seconds of CPU it may take to find
-    changes that cure what is diagnosed."""
+    """The settings of a check: those of the validators, its scope, and the beginnings of the selected and ignored
+    codes; `remedies` is the CPU time in seconds of the search for changes that cure diagnosed causes."""
 
     settings: ValidatorSettings
     scope: CheckScope = DEFAULT_SCOPE

@@ -131,10 +131,10 @@ class Diagnosis(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What is diagnosed: a compilation, as far as causes are looked for in it.
+    """The input of a diagnosis: a compilation, as far as causes are looked for in it.
 
-    `state` is the cluster before, None where the compilation begins with none; `reported` are the compiler's findings.
-    With `only_operators`, of a catalog only the packages count that Subscriptions name: no other one has an operator.
+    `state` is the cluster before, None for an empty one; `reported` are the compiler's findings. With `only_operators`,
+    only the packages of a catalog count that Subscriptions name: no other one has an operator.
     """
 
     settled: SettledCluster

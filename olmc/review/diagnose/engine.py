@@ -20,7 +20,7 @@ from olmc.review.explain.status import OperatorStatus
 _FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS, upgrades.deprecations)
 
 CURE = "`olmc fix` cures it"
-"""How hints introduce a change that is proven."""
+"""The start of a hint with a proven change."""
 
 
 def scene_of(done: Compilation, *, only_operators: bool = False) -> Scene | None:

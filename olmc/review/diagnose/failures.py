@@ -130,7 +130,7 @@ def misspelt_kinds(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def _unlike_schema(complaint: Complaint) -> Iterator[RemedyCandidate]:
-    """What cures a value that breaks the schema of its kind."""
+    """Return the changes that cure a value that breaks the schema of its kind."""
     if "non-unique" in complaint.text:
         yield from filter(None, [without_duplicates(complaint.source, complaint.keys)])
     meant = complaint.text.partition("did you mean ")[2].strip(" ?.'\"")

@@ -1,4 +1,4 @@
-"""What a GitOps tool can't apply yet, and what it removes in an order in which it hangs."""
+"""Find objects that a GitOps tool can't apply yet, and removals in an order in which they hang."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Sync(NamedTuple):
 
 
 def syncs(manifests: Iterable[Manifest]) -> Iterator[Sync]:
-    """What Argo CD and Flux apply, by the Applications and Kustomizations among manifests."""
+    """Return the objects that Argo CD and Flux apply, by the Applications and Kustomizations among manifests."""
     for manifest in manifests:
         obj, spec = manifest.object, spec_of(manifest.object)
         if obj.get("kind") == "Application" and text(obj.get("apiVersion")).startswith("argoproj.io/"):

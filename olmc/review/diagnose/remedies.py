@@ -53,12 +53,12 @@ from olmc.review.explain.status import OperatorStatus, operators
 from olmc.targets.pipeline import compile
 
 MOST_TRIALS = 12
-"""How many candidates are compiled for one workspace."""
+"""The number of candidates that are compiled for one workspace."""
 MOST_SECONDS = 30.0
-"""How much CPU they may take together."""
+"""The CPU time that they may take together."""
 _MOST_FILES = 5_000
 _MOST_STEPS = 4
-"""How many changes after each other, each of which brings the next mistake to light, are one remedy."""
+"""The number of changes in one remedy, where each of them reveals the next mistake."""
 _MOST_NEXT = 3
 
 
@@ -77,7 +77,7 @@ class Remedy(NamedTuple):
 
 
 class RemedySearch(NamedTuple):
-    """What was tried for each diagnosis, in order; `is_complete`: no candidate was left out for want of time."""
+    """The tried candidates of each diagnosis, in order; `is_complete`: no candidate was left out for lack of time."""
 
     tried: tuple[Remedy, ...]
     is_complete: bool = True
@@ -92,7 +92,7 @@ class RemedySearch(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """What candidates are tried on: a request, the rows of operators that it gave, and all diagnoses."""
+    """The base of candidates: a request, the rows of operators that it gave, and all diagnoses."""
 
     request: CompileRequest
     rows: Mapping[tuple[str, str, str], OperatorStatus]
@@ -343,9 +343,9 @@ def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
 
 
 def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
-    """What edits make of the files below a folder, by path. Raises EditError for a file that is not there as it was
-    read, such as what a tool builds, for one that `olmc vendor` fetched, and for one that a link leads to or that is
-    outside of the folder."""
+    """Return the edited files below a folder, by path. Raises EditError for a file that has changed or is absent, such
+    as one that a tool builds, for one that `olmc vendor` fetched, and for one that a link leads to or that is outside
+    of the folder."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     known: dict[str, set[str]] = {}

@@ -170,7 +170,7 @@ def _near_misses(entries: Sequence[Entry], csv: Csv) -> Iterator[str]:
 
 
 def _prerelease_way(one: Version, other: Version) -> str:
-    """What helps against two prereleases in the wrong order, such as rc9 and rc10; "" where it is no number."""
+    """Return a hint for two prereleases in the wrong order, such as rc9 and rc10; "" where it is no number."""
     names = [_NUMBERED.fullmatch(each.prerelease or "") for each in (one, other)]
     matches = [match for match in names if match is not None]
     if len(matches) < 2 or matches[0][1] != matches[1][1]:
@@ -427,7 +427,7 @@ def next_version(scene: Scene, subscription: Subscription) -> str:
 
 
 def missed_by(scene: Scene, culprit: Subscription) -> str:
-    """What the other Subscriptions of a namespace miss while one keeps it from being resolved, "" for nothing."""
+    """Return the loss of the other Subscriptions of a namespace while one blocks its resolution, "" for none."""
     here = scene.cluster.subscriptions.within(culprit.name.namespace).values()
     others = [each for each in here if each.name != culprit.name]
     missed = [upgrade for each in others if (upgrade := next_version(scene, each))]

@@ -37,7 +37,7 @@ _BY_KIND = {"Secret": "secret", "ConfigMap": "configMap", "PersistentVolumeClaim
 
 
 class PodReference(NamedTuple):
-    """What a pod uses: a kind and a name, the key of it ("" for all), and where the pod says it."""
+    """The needs of a pod: a kind and a name, the key of it ("" for all), and the place in the pod."""
 
     kind: str
     name: str

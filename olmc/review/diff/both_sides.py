@@ -227,8 +227,8 @@ def _objects_of(documents: Sequence[Document], report: Report) -> tuple[Kubernet
 
 
 class Spared(NamedTuple):
-    """What is known without reading: objects by document, and how many of them both sides have, which are left out;
-    what parts of documents say that were read; and the documents of texts."""
+    """The facts that need no reading: objects by document, and the number of objects that both sides have, which are
+    left out; the parsed parts of documents; and the documents of texts."""
 
     memory: Memory
     shared: int
@@ -237,7 +237,7 @@ class Spared(NamedTuple):
 
 
 def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
-    """What need not be read of two renderings, given by path: nothing, unless all of both is written as olmc does."""
+    """Return the content of two renderings, by path, that need not be read: none, unless olmc has written both."""
     split = {text: split_documents(text) for text in (*old.values(), *new.values())}
     documents = {text: parts for text, parts in split.items() if parts is not None}
     if len(documents) < len(split):
@@ -287,8 +287,8 @@ def _tells_nothing(head: Head, document: str) -> bool:
 
 
 class SideSource(NamedTuple):
-    """What is at a side: the directory to compile, or the texts of a rendering by path, or neither; the revision that
-    they are from, with its path; and the bundle that the directory is, if it is one."""
+    """The content of a side: the directory to compile, or the texts of a rendering by path, or neither; their revision,
+    with its path; and the bundle in the directory, if it is one."""
 
     name: str
     path: Path | None
@@ -307,7 +307,7 @@ def source_of(name: str, other: str, folder: Path, allow_empty: bool) -> SideSou
 
 
 def narrowing_at(source: SideSource) -> Narrowing:
-    """What a side leaves out by its own settings; of a rendering that is files alone."""
+    """Return the content that a side leaves out by its own settings; for a rendering only files."""
     if source.path is None or not source.path.is_dir():
         return Narrowing()
     if source.texts is not None:
@@ -356,7 +356,7 @@ def _stream(folder: Path) -> Path:
 
 
 def diagnostics_of(source: SideSource) -> Iterable[Diagnostic]:
-    """What there is to say about a side, with the paths of files as the user would write them."""
+    """Yield the findings about a side, with the paths of files as the user would write them."""
     is_folder = source.path is None or source.path.is_dir()
     if as_revision(source.name) is None and source.name != STREAM:
         name = posixpath.normpath(source.name if is_folder else posixpath.dirname(source.name) or ".")
@@ -378,15 +378,15 @@ def diagnostics_of(source: SideSource) -> Iterable[Diagnostic]:
 
 
 class BegunCluster(NamedTuple):
-    """What a cluster holds before anything is applied to it: as a side, and as the state to go on from."""
+    """The content of a cluster before an apply: as a side, and as the state to continue from."""
 
     side: Side
     state: ClusterState
 
 
 class _Shared(NamedTuple):
-    """What holds for both sides: what compiles them, what is left out, the kinds that are compared, what need not be
-    read, the premises of both, and whether each has a cluster of its own."""
+    """The common input of both sides: the compiler, the left out content, the compared kinds, the content that need not
+    be read, the premises of both, and whether each has a cluster of its own."""
 
     compile_folder: CompileUnder
     narrowing: Narrowing
@@ -501,8 +501,8 @@ def _after(before: _MadeSide, source: SideSource, shared: _Shared) -> _MadeSide:
 
 
 def _state_of(made: SettledCompilation) -> ClusterState | None:
-    """What the cluster of a workspace holds; None where nothing goes on from it: what is applied without OLM, a bundle
-    by itself, and the proposed APIs, whose way from one state to another is not known here."""
+    """Return the state of a workspace's cluster; None where no apply continues from it: output without OLM, a bundle by
+    itself, and the proposed APIs, whose transitions are not known here."""
     options = made.options
     if made.settled is None or made.workspace is None or options.purpose != "review":
         return None
@@ -512,8 +512,8 @@ def _state_of(made: SettledCompilation) -> ClusterState | None:
 
 
 def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: _Shared) -> KeptBack | None:
-    """What would come where operators are stuck, or have another content by their name: what they are in a cluster that
-    held nothing before."""
+    """Return the sides for operators that are stuck, or have another content under the same name: their state in a
+    cluster that was empty before."""
     if after.state is None or after.compilation is None or after.side.settled is None:
         return _withheld(before.side, after.side)
 

@@ -159,7 +159,7 @@ def channel_changed(
 
 @change_kind("EdgesChanged", ChangeGroup.VERSIONS, CHANGED)
 def edges_changed(package: str, channel: str, entry: str, field: str, old: str, new: str) -> Judgement:
-    """What an entry of a channel replaces or skips; "" for nothing."""
+    """An entry of a channel that replaces or skips other versions than before; "" for none."""
     values: Message = changed(old or "none", new or "none")
     place: Message = (" in channel ", shown(channel), " of ", shown(package))
     return CHANGE, (f"{field} of ", shown(entry), *place, ": ", *values)

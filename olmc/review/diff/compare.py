@@ -153,9 +153,10 @@ _BOOKS = (
     _MANAGED, "olm.owner", "olm.webhook-", "olm.opgroup.permissions/", COMPONENT_PREFIX,
     "rbac.authorization.k8s.io/aggregate-to-",
 )  # fmt: skip
-"""What labels begin with by which OLM v0 knows its own, and by which roles are gathered: who has them is compared."""
+"""The prefixes of labels by which OLM v0 knows its objects, and by which roles are aggregated. They are left out, as
+the permissions themselves are compared."""
 _INJECTED = ("cert-manager.io/inject-ca-from", "service.beta.openshift.io/")
-"""What annotations begin with by which somebody else fills in certificates."""
+"""The prefixes of annotations by which another tool fills in certificates."""
 
 Installing = Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]]
 """By account what an installation with it takes: rules, each with its namespace, "" for the whole cluster."""
@@ -207,7 +208,7 @@ def without_moved(operators: Mapping[NamespacedName, DiffOperator], moved: Moved
 
 
 def part_of_move(pair: Pair, moved: Moved) -> str:
-    """What an object is that comes or goes with a move and that needs no line of its own, "" for any other."""
+    """Return the name of an object that comes or goes with a move and needs no line of its own, "" for any other."""
     known, obj = pair.identity, pair.old or pair.new or {}
     if not moved.operators:
         return ""
@@ -276,7 +277,7 @@ _NO_OBJECT = ObjectKey("", "", "", "")
 
 
 class Difference(NamedTuple):
-    """What two sides differ in.
+    """The difference of two sides.
 
     `changes`: by group, the gravest first, then by object. `pairs`: the objects that differ in more than noise, each
     with its predecessor. `folded`: how many objects differ in nothing but noise, by what they are. `unchanged`: how
@@ -529,7 +530,7 @@ def _only(intended: Difference, now: Difference) -> Iterator[DiffChange]:
 
 
 def _repeated(change: DiffChange) -> Hashable:
-    """What two differences have in common that tell of the same change: of an upgrade, whether it gets done or not."""
+    """Return the common key of differences about one change: of an upgrade, whether it is completed or not."""
     if change.kind is operator_upgraded:
         return change.kind.name, change.identity, change.values["old"], change.values["new"]
     return change.kind.name, change.identity, change.message
@@ -724,7 +725,7 @@ def _rights_of_accounts(known: ObjectKey, new: KubernetesObject, owners: _Owners
 
 
 def _values(obj: KubernetesObject | None) -> list[Any]:
-    """What a ConfigMap or a Secret holds."""
+    """Return the data of a ConfigMap or a Secret."""
     return [(obj or {}).get(field) for field in ("data", "stringData", "binaryData")]
 
 

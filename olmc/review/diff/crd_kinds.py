@@ -38,7 +38,7 @@ WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet Replicati
 """The kinds of objects that run containers."""
 
 NOTE, CHANGE, RISK, BREAKING = Severity.INFO, Severity.WARNING, Severity.FAILURE, Severity.ERROR
-"""How much a change asks of its reader, on the scale of findings.
+"""The severity of a change for its reader, on the scale of findings.
 
 BREAKING: something that works with the old side stops working. RISK: more power, or less certainty, than before.
 """
@@ -47,7 +47,7 @@ SEVERITY_WORDS = {NOTE: "note", CHANGE: "change", RISK: "risk", BREAKING: "break
 
 
 class ChangeGroup(StrEnum):
-    """What a change is about, in the order in which people want to read."""
+    """The subject of a change, in the order in which people want to read."""
 
     SETTINGS = "settings"
     VERSIONS = "versions"
@@ -101,7 +101,7 @@ class UntrustedText(NamedTuple):
 
 Message = tuple[str | UntrustedText, ...]
 Judgement = tuple[Severity, Message]
-"""How grave a change is, and what changed, without the name of the object."""
+"""The severity of a change, and its message, without the name of the object."""
 
 _Values = ParamSpec("_Values")
 

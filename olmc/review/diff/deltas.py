@@ -1,4 +1,4 @@
-"""How two values differ, place by place: lists by the keys of their items, quantities by their amounts."""
+"""Compare two values place by place: lists by the keys of their items, quantities by their amounts."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _are_mappings(items: Sequence[Any]) -> bool:
 
 
 def _without_common(old: Sequence[Any], new: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """What is left of two lists without the items that both have, as often as both have them."""
+    """Return two lists without the items that both have, as often as both have them."""
     spare = [_frozen(item) for item in new]
     used = [False] * len(spare)
     places: dict[str, list[int]] = {}
@@ -492,7 +492,7 @@ class ImmutableFields(NamedTuple):
 
 
 def immutable_fields(old: KubernetesObject, new: KubernetesObject) -> ImmutableFields:
-    """What changed of an object that must not; nothing for one that has another name, which is another object."""
+    """Yield the changes of immutable fields; none for an object of another name, which is another object."""
     known = object_key(new)
     if object_key(old) != known:
         return ImmutableFields()

@@ -39,7 +39,7 @@ class DiffResult(NamedTuple):
 
     @property
     def changes(self) -> tuple[DiffChange, ...]:
-        """What changes, the gravest of each group first."""
+        """Return the changes, the most severe of each group first."""
         return self.difference.changes if self.difference is not None else ()
 
     def write(

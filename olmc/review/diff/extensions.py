@@ -1,5 +1,5 @@
-"""What changed in ClusterExtensions: what they ask for and have installed, whether they get on, and what the check of
-OLM v1 says of their CRDs.
+"""Compare ClusterExtensions: their requests, their installed bundles, their progress, and the result of OLM v1's check
+of their CRDs.
 
 All of it is in the objects, so that renderings are compared like workspaces.
 """
@@ -173,7 +173,7 @@ def extension_recovered(reason: str) -> Judgement:
 
 @change_kind("CrdUpgradeChecked", ChangeGroup.CRDS, CHANGED)
 def crd_upgrade_checked(problems: tuple[str, ...], enforced: bool) -> Judgement:
-    """What the check of OLM v1 says of a CRD that changes: `problems` is () if it lets it through; `enforced`: the
+    """The result of OLM v1's check for a CRD that changes: `problems` is () if it accepts it; `enforced`: the
     ClusterExtension has the check decide (R-V1-CRD-1)."""
     if not problems:
         return NOTE, ("the check of CRD upgrade safety lets this through",)
@@ -258,9 +258,9 @@ def apis_by_owner(objects: Iterable[KubernetesObject]) -> Mapping[str, frozenset
 def extension_changes(
     pair: Pair, crds: Iterable[str] = (), moved_from: DiffOperator | None = None, *, admin: bool = False
 ) -> Iterator[DiffChange]:
-    """What changed in a ClusterExtension that both sides have, or one of them; `crds` are those that it had,
-    `moved_from` is the operator of OLM v0 in whose place it comes. `admin`: the controller of the new side writes with
-    the rights of cluster-admin."""
+    """Yield the changes of a ClusterExtension that both sides have, or one of them; `crds` are those that it had,
+    `moved_from` is the operator of OLM v0 that it replaces. `admin`: the controller of the new side writes with the
+    rights of cluster-admin."""
     old, new = (_extension(obj) if obj is not None else None for obj in (pair.old, pair.new))
     if new is None:
         if old is not None:
@@ -317,7 +317,7 @@ def _progress(known: ObjectKey, old: DiffExtension | None, new: DiffExtension) -
 
 
 def asked(obj: KubernetesObject) -> dict[str, str]:
-    """What a ClusterExtension asks for, by field; "" for what it leaves open."""
+    """Return the request of a ClusterExtension, by field; "" for an open one."""
     catalog, spec = _catalog(obj), spec_of(obj)
     selector = catalog.get("selector")
     preflight = mapping(mapping(spec.get("install")).get("preflight"))
@@ -340,8 +340,8 @@ def spec_of_others(obj: KubernetesObject) -> dict[str, object]:
 
 
 def checked_crd(pair: Pair, changes: Iterable[DiffChange], new: Mapping[str, DiffExtension]) -> Iterator[DiffChange]:
-    """What the check of OLM v1 says of a CRD of a ClusterExtension, where that is stricter than what `changes` say of
-    it, or not as strict; `new` are the ClusterExtensions of the new side."""
+    """Yield the results of OLM v1's check for a CRD of a ClusterExtension, if that is stricter or less strict than
+    `changes`; `new` are the ClusterExtensions of the new side."""
     if pair.old is None or pair.new is None or not owner_of(pair.new):
         return
     from olmc.targets.v1.crd_upgrade import crd_errors  # few comparisons are of OLM v1
@@ -369,8 +369,8 @@ _DEPRECATED = {"olm.package": "package", "olm.channel": "channel", "olm.bundle":
 
 
 class _Use(NamedTuple):
-    """What Subscriptions of both sides ask for, and what is installed: packages, their channels, names of CSVs;
-    `who` is the kind of what asks."""
+    """The requests of the Subscriptions of both sides, and the installed versions: packages, their channels, names of
+    CSVs; `who` is the kind of the requesting object."""
 
     packages: frozenset[str]
     channels: frozenset[tuple[str, str]]
@@ -657,7 +657,7 @@ def unfolded(side: Side) -> tuple[list[KubernetesObject], dict[ObjectKey, Folded
 
 
 def _folded_kind(obj: KubernetesObject, there: Collection[ObjectKey], owners: Collection[str]) -> str:
-    """What kind of noise an object is, "" if it is none; `there` are the objects of its side, `owners` the
+    """Return the kind of noise of an object, "" if it is none; `there` are the objects of its side, `owners` the
     ClusterExtensions that may have it."""
     kind = obj.get("kind")
     if is_object_set(obj):

@@ -232,7 +232,7 @@ def _covers_port(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
 
 
 _MOST_RULES, _MOST_PEERS = 400, 2_500
-"""How many pairs of rules, and of peers, are compared by more than their text."""
+"""The number of pairs of rules, and of peers, that are compared by more than their text."""
 _EXPOSED = ("NodePort", "LoadBalancer")
 IMAGE = FieldTest(_is_other_image)
 REGISTRY = FieldTest(_is_other_registry)

@@ -120,10 +120,10 @@ _OFFLINE = {
 _LISTING = ("ls-tree", "-r", "-z", "--full-tree")
 _PIECE = 1024 * 1024
 _MOST_LINKS, _MOST_TARGETS = 8, 500
-"""How many links may lead to each other, and how many of a folder are followed."""
+"""The number of links in a chain, and of followed links of a folder."""
 _FILE, _LINK, SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
 _TOP = "repository"
-"""What the folder is called that stands for a repository."""
+"""The name of the folder for a repository."""
 _LFS = LFS_POINTER.encode()
 STREAM = "-"
 """The side that is read from stdin."""
@@ -170,7 +170,7 @@ def unread_side(side: str, error: GitError | OSError) -> Diagnostic:
 
 
 class Revision(NamedTuple):
-    """What `git:REF[:PATH]` asks for; `path` is None where none is given."""
+    """The request in `git:REF[:PATH]`; `path` is None without one."""
 
     ref: str
     path: str | None

@@ -75,7 +75,7 @@ class _ChangeEntry(NamedTuple):
 
 
 class _HtmlSection(NamedTuple):
-    """What breaks, the risks, or a group of changes."""
+    """The breaking changes, the risks, or a group of changes."""
 
     name: str
     heading: str

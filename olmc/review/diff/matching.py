@@ -1,5 +1,5 @@
-"""Which object of one side corresponds to which of the other: by identity, and by role where names contain hashes.
-Pods are compared by their template, wherever a kind of workload has it."""
+"""Match the objects of both sides: by identity, and by role where names contain hashes. Pods are compared by their
+template in each kind of workload."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from olmc.review.diff.operators import DiffOperator, operator_of
 
 
 class RoleKey(NamedTuple):
-    """What a workload is in its operator: kind, namespace, package, and what is left of its name or of its images."""
+    """The role of a workload in its operator: kind, namespace, package, and the rest of its name or of its images."""
 
     kind: str
     namespace: str

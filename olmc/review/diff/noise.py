@@ -66,7 +66,7 @@ _SERVER_MODE = 0o644
 
 
 class DeploymentWriter(NamedTuple):
-    """Who wrote a Deployment: its CSV, None where OLM v1 did, and the Secrets that its certificate may be in."""
+    """The writer of a Deployment: its CSV, None for OLM v1, and the Secrets that its certificate may be in."""
 
     csv: str | None
     secrets: tuple[str, ...]
@@ -210,7 +210,7 @@ def certificate_paths(obj: KubernetesObject, makers: Makers) -> tuple[str, ...]:
 
 
 def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
-    """What of an object is worth comparing; the object is not changed. `makers` are those of its side."""
+    """Return the compared part of an object; the object is not changed. `makers` are those of its side."""
     metadata = metadata_of(obj)
     kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     kept["metadata"] = metadata_without_noise(metadata, is_selected=obj.get("kind") in _SELECTED)
@@ -236,8 +236,8 @@ def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
 
 
 def metadata_without_noise(metadata: Mapping[str, Any], *, is_selected: bool = False) -> dict[str, Any]:
-    """What of the metadata of an object is worth comparing; `is_selected`: Services, NetworkPolicies and their like go
-    by its labels."""
+    """Return the compared part of an object's metadata; `is_selected`: Services, NetworkPolicies and similar objects
+    select it by its labels."""
     labels = (frozenset[str](), ("olm.",)) if is_selected else (_LABELS, _PREFIXES)
     kept = {key: value for key, value in metadata.items() if key not in _METADATA}
     for field, names, prefixes in (("labels", *labels), ("annotations", _ANNOTATIONS, _PREFIXES)):
@@ -333,23 +333,23 @@ _OF_USERS = "right of admin, edit and view"
 _OF_OLM = "right to its own OperatorCondition"
 _OF_CERTIFICATE = "right to its own serving certificate"
 _CERTIFICATE = "-service-cert"
-"""How the Secrets end in which OLM writes the certificates that webhooks and API services answer with."""
+"""The suffixes of the Secrets in which OLM writes the certificates of webhooks and API services."""
 _TYPES = (None, "kubernetes.io/tls")
 
 _OF_APIS = "olm.opgroup.permissions/aggregate-to-"
 _VERBS = {"admin": ["*"], "edit": ["create", "update", "patch", "delete"], "view": ["get", "list", "watch"]}
-"""What OLM lets the users of an API do, in every version (R-CR-2)."""
+"""The permissions that OLM gives the users of an API, in every version (R-CR-2)."""
 _SEE_CRD = "crdview"
 _CONDITIONS = (
     ("operatorconditions", ["get"]),
     ("operatorconditions", ["get", "update", "patch"]),
     ("operatorconditions/status", ["get", "update", "patch"]),
 )
-"""What OLM lets an operator do with its OperatorCondition, in one version or another (R-OC-2)."""
+"""The permissions that OLM gives an operator on its OperatorCondition, in one version or another (R-OC-2)."""
 
 
 class DerivedRights(NamedTuple):
-    """What OLM itself lets whom do on a side, and the CRDs that the side has."""
+    """The permissions that OLM itself gives on a side, and the CRDs that the side has."""
 
     rights: SideAccess
     crds: frozenset[str]
@@ -473,7 +473,7 @@ def is_certificate(
 
 
 def _derived(change: DiffChange, crds: frozenset[str]) -> str:
-    """What a change is called among those that OLM may make, "" if it makes none like it."""
+    """Return the name of a change among those that OLM may make, "" if it makes none like it."""
     if change.kind not in (kinds.permission_gained, kinds.permission_lost):
         return ""
     rule: PolicyRule = change.values["rule"]
@@ -544,8 +544,8 @@ _CHOSEN = ("*.requests.*", "*.topologySpread*", "*.policyTypes")
 
 
 def without_defaults(old: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
-    """What a cluster holds, without the defaults of fields of which the object that is applied next says nothing: they
-    are there afterwards as well."""
+    """Return the content of a cluster without the defaults of fields that the next applied object does not set, as the
+    API server sets them again."""
     stripped: KubernetesObject = _stripped(str(old.get("kind")), "", old, new)
     return stripped
 

@@ -20,7 +20,7 @@ _MOST_PLACES = 50_000
 
 
 class KnownPlaces(NamedTuple):
-    """What is known of the places of two objects: the rows that hold there, and the items of lists by their names."""
+    """The facts about the places of two objects: the rows that apply there, and the items of lists by their names."""
 
     rows: dict[tuple[int, Path], bool]
     lists: dict[Path, tuple[Named, Named]]

@@ -1,4 +1,4 @@
-"""Which objects and fields give power or take protection away: the one table by which a review grades objects.
+"""The objects and fields that give power or remove protection: the one table by which a review grades objects.
 
 The table grades an object as `olmc.review.rbac.risks` grades the right to write it. A row names a field and a test. A
 change that adds power, or removes a protection, passes the test; a change in the other direction does not. Kinds that

@@ -133,10 +133,10 @@ def kept_by_predecessors(
     before: Mapping[NamespacedName, DiffOperator], after: Mapping[NamespacedName, DiffOperator],
     old: Iterable[KubernetesObject], new: Iterable[KubernetesObject],
 ) -> list[KubernetesObject]:  # fmt: skip
-    """What the old side has of operators whose new CSV does not work, and the new side lacks: it stays, because OLM
-    removes a CSV with what belongs to it once the next one has succeeded.
+    """Return the objects of old operators whose new CSV does not work, and that the new side lacks. They stay, because
+    OLM removes a CSV and its objects only after the next one has succeeded.
 
-    But for Deployments, of which `not_installed` has those of the new CSV.
+    Deployments are an exception: `not_installed` has those of the new CSV.
     """
     was = heads(before)
     stuck = {
@@ -220,7 +220,7 @@ _NAMED = 4
 
 
 def remarks(old: Side, new: Side) -> Iterator[str]:
-    """What was taken as there, as sentences for stderr."""
+    """Yield the assumptions, as sentences for stderr."""
     for side in (old, new):
         if side.assumed.apis:
             apis = ", ".join(f"{api.kind} ({api.api_version})" for api in side.assumed.apis)
@@ -243,7 +243,7 @@ def remarks(old: Side, new: Side) -> Iterator[str]:
 
 
 class UnknownContent(NamedTuple):
-    """What an operator would be is not known: the CSV, as far as the side names it, and why."""
+    """An operator whose future state is unknown: the CSV, as far as the side names it, and the reason."""
 
     csv: str
     reason: str

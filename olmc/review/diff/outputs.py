@@ -88,9 +88,9 @@ class ReviewSection(NamedTuple):
 
 
 def review_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
-    """What breaks and the risks of all groups, then the rest by group; no section is empty.
+    """Return the breaking changes and the risks of all groups, then the rest by group; no section is empty.
 
-    What comes only after an approval is behind all that, and last what is kept back.
+    The changes after an approval come next, and the withheld ones last.
     """
     now = _line_sections([change for change in changes if not (change.later or change.kept_back)])
     later = _line_sections([change for change in changes if change.later])
@@ -116,7 +116,7 @@ def _line_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
 
 
 def _danger(change: DiffChange) -> int:
-    """What puts dangerous permissions before other risks, the gravest first."""
+    """Return a key that sorts dangerous permissions before other risks, the most severe first."""
     return -max(_level(change), Level.MEDIUM)
 
 
@@ -156,7 +156,7 @@ def _place(change: DiffChange) -> tuple[Hashable, ...]:
 
 
 def _key(change: DiffChange, places: Counter[tuple[Hashable, ...]]) -> tuple[Hashable, ...]:
-    """What changes of one line have in common; `places` says how often there is a field like one in a schema."""
+    """Return the common key of changes in one line; `places` counts the places of a similar field in a schema."""
     base: tuple[Hashable, ...] = (change.kind.name, change.type, change.severity)
     values = change.values
     if _is_new_field(change):
@@ -176,7 +176,7 @@ def _key(change: DiffChange, places: Counter[tuple[Hashable, ...]]) -> tuple[Has
 
 
 _AFTER_PLACE = 3
-"""How many pieces of a message about a schema say where it is."""
+"""The number of the pieces of a message about a schema that name its place."""
 
 _BY_PLACE = (
     crd_kinds.property_added,
@@ -273,7 +273,7 @@ _ADVICE: Mapping[str, str] = {
     "ApiAssumed": "install what it needs",
     "RequirementAdded": "install what it needs",
 }
-"""What to do about changes of a kind; about others of CRDs `_OF_CRDS`, and about the rest to read them."""
+"""The tasks for changes of a kind; for others of CRDs `_OF_CRDS`, and for the rest to read them."""
 
 
 def subject(difference: Difference) -> str:
@@ -343,12 +343,12 @@ _NAMED = 5
 _LONGEST_NAME = 400
 _MARKS = {"breaking": "🛑 ", "risk": "⚠️ "}
 _WEIGHTS = {"breaking": 12, "risk": 8}
-"""What part of a comment that is too short for all a section gets; those of the rest have one each."""
+"""The share of a section in a comment that is too short for all; all other sections get one share each."""
 _UNDERSCORE = regex(r"_([a-z])")
 
 
 def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
-    """What lines are about: an object, or several of one kind."""
+    """The subject of lines: an object, or several of one kind."""
     first, *others = (_cut_name(str(known)) for known in objects[:most])
     kind = f"{objects[0].kind}/"
     named = ", ".join((first, *(name.removeprefix(kind) for name in others)))
@@ -377,7 +377,7 @@ def summary(difference: Difference) -> str:
 
 
 def folded_text(difference: Difference) -> str:
-    """What differs without meaning anything: `folded: 24 copied CSVs, 2 InstallPlans`; "" for nothing."""
+    """Return the counts of differences without meaning: `folded: 24 copied CSVs, 2 InstallPlans`; "" for none."""
     parts = [f"{count} {_plural(what, count)}" for what, count in difference.folded.items()]
     return f"folded: {', '.join(parts)}" if parts else ""
 

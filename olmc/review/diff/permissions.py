@@ -48,10 +48,10 @@ _PERMISSIONS = ("permissions", "clusterPermissions")
 
 
 class Accounts(NamedTuple):
-    """What the operators of both sides run as.
+    """The accounts of the operators of both sides.
 
-    `renamed`: by ServiceAccount of the new side the one whose place it takes. `before`: by one of the new side those
-    that its operator had on the old side.
+    `renamed`: by ServiceAccount of the new side the one that it replaces. `before`: by one of the new side those that
+    its operator had on the old side.
     """
 
     renamed: Mapping[ObjectKey, ObjectKey]
@@ -80,7 +80,8 @@ def _key(namespace: str, name: str) -> ObjectKey:
 
 
 def _of_operator(operator: DiffOperator) -> dict[str, frozenset[str]]:
-    """What an operator asks for, by ServiceAccount: its rules as texts. Who only runs something has none."""
+    """Return the permissions that an operator asks for, by ServiceAccount: its rules as texts. An account without
+    permissions has none."""
     strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
     rules: dict[str, set[str]] = {}
     for field in _PERMISSIONS:
@@ -115,7 +116,7 @@ _MOST_ROWS, _MOST_ROWS_OF_ALL = 200, 4_000
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
 _MOST_VERBS = 40
 _MOST_VALUES = 100_000
-"""Who gains what is a product as well: beyond so many values in all rules, holders have one change that counts them."""
+"""The limit of the product of holders and rules: beyond so many values, a holder has one change that counts them."""
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -136,7 +137,7 @@ class SideAccess(NamedTuple):
     used: Mapping[ObjectKey, KubernetesObject]
 
     def everywhere(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
-        """What the holder of a scope that is a namespace may do in the whole cluster, and so there as well."""
+        """Return the permissions of the holder of a namespace in the whole cluster, which apply there as well."""
         is_namespace = holder.scope not in (EVERYWHERE, WHERE_BOUND)
         return self.rules.get(ScopedSubject(holder.subject, EVERYWHERE), ()) if is_namespace else ()
 
@@ -424,10 +425,10 @@ _Gain = tuple[ScopedSubject, tuple[PolicyRule, ...]]
 
 
 def _gained(old: SideAccess, new: SideAccess) -> Iterator[_Gain]:
-    """What holders may do in `new` and not in `old`, in as few rules as it takes; those who gain the same of the same
-    roles have the very same tuple.
+    """Return the permissions that holders have in `new` and not in `old`, in as few rules as possible. Holders that
+    gain the same by the same roles share one tuple.
 
-    What is gained in the whole cluster is not gained once more for a namespace.
+    A gain in the whole cluster is not repeated for a namespace.
     """
     # A subject of the copies of one Role in many namespaces gains the same in each. The parts are kept with their
     # results: after the deletion of one, another object might have its id.
@@ -477,7 +478,7 @@ def _within_limit(gains: Iterable[_Gain]) -> Iterator[tuple[ScopedSubject, tuple
 
 @lru_cache(maxsize=1_024)
 def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
-    """What rules allow that those which are known don't, in as few as it takes."""
+    """Return the permissions of rules that the known ones do not allow, in as few rules as possible."""
     index = RuleIndex.of(known)
     left: list[PolicyRule] = []
     # The widest first: what is left of the others is then what they really add.
@@ -568,7 +569,7 @@ def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
 
 
 def _places(rule: PolicyRule) -> Iterator[Request]:
-    """What a rule is about, each a request without a verb."""
+    """Yield the targets of a rule, each a request without a verb."""
     yield from (Request("", url=url) for url in rule.urls)
     for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or (None,)), _MOST_ROWS + 1):
         yield Request("", group, resource, name)

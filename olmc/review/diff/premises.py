@@ -33,8 +33,8 @@ _ROUNDS = 5
 
 
 class Premises(NamedTuple):
-    """What is taken for given: where a bundle is installed and in which mode it watches ("" for its own choice), kinds
-    that the cluster serves, the version of Kubernetes, whether every plan is approved, what the cluster holds, and
+    """The given facts: the namespace of a bundle and the mode in which it watches ("" for its own choice), the kinds
+    that the cluster serves, the version of Kubernetes, whether every plan is approved, the content of the cluster, and
     whether a bundle of either side is for OpenShift."""
 
     namespace: str = ""
@@ -77,11 +77,11 @@ CompileUnder: TypeAlias = "Callable[[Path, Narrowing | None, Premises], SettledC
 
 
 class Assumed(NamedTuple):
-    """What was taken as there for an operator to be installed.
+    """The assumptions under which an operator is installed.
 
-    `apis`: kinds that somebody else has to bring. `removed`: kinds that this Kubernetes no longer serves; `minimum`:
+    `apis`: kinds that another operator has to bring. `removed`: kinds that this Kubernetes no longer serves; `minimum`:
     the minKubeVersion that it does not reach, "" if it does; `kube_version`: that of the cluster; `last`: the newest
-    minor version of Kubernetes 1 that serves what is removed, 0 where any does.
+    minor version of Kubernetes 1 that serves the removed kinds, 0 where any does.
     """
 
     apis: tuple[GVK, ...] = ()

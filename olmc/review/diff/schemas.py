@@ -1,4 +1,4 @@
-"""What changed in a schema of a CRD, and which of it breaks objects that were valid before."""
+"""Compare the schemas of a CRD, and find the changes that break valid objects."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def is_satisfied(rule: str, schema: Schema) -> bool:
 
 
 def _truth(rule: str, schema: Schema, guarded: frozenset[str]) -> bool | None:
-    """What a rule comes to for every object, None where that depends on the object.
+    """The result of a rule for every object, None where it depends on the object.
 
-    `guarded`: the fields that may be missing without the rule being refused for it.
+    `guarded`: the fields that may be missing without an error of the rule.
     """
     rule = _unwrapped(rule.strip())
     condition, found, branches = _partition(rule, "?")
@@ -235,7 +235,7 @@ _REMOVED_FIELDS = frozenset(("clusterName",))
 """Fields of older releases of Kubernetes."""
 _FEW_FIELDS = 3
 _OF_LABELS = regex(r"(?i)[^.]*(?:labels|annotations|selector)\{\}")
-"""What the path of a value ends with where Kubernetes has maps of texts."""
+"""The end of the path of a value where Kubernetes has maps of texts."""
 
 
 def _go_type(schema: Schema, path: str) -> str:
@@ -386,7 +386,7 @@ class _At(NamedTuple):
 
     @property
     def where(self) -> tuple[ObjectKey, str, str]:
-        """What every change here begins with."""
+        """The common start of all changes here."""
         return self.identity, self.version, self.path
 
     def weight(self, severity: Severity) -> Severity:

@@ -100,7 +100,7 @@ def _accepted(code: str, reason: str, files: str) -> Message:
 
 
 _UNCOMPARED = ", and olmc cannot compare the results"
-"""Why a build needs a review: olmc follows it on neither side, or has a result of one side only."""
+"""The reason why a build needs a review: olmc builds it on neither side, or on one side only."""
 
 
 @change_kind("BuildAdded", ChangeGroup.SETTINGS, ADDED)
@@ -200,7 +200,7 @@ def _content(objects: tuple[str, ...], unread: str) -> Message:
 
 
 class SideSettings(NamedTuple):
-    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
+    """The settings of a workspace: the `spec` of olmc.yaml, the patterns of .olmcignore, and the accepted findings.
 
     `builds` are the files by which other tools build what they apply, `deciders` those on which the result of a tool
     depends in another way.
@@ -266,8 +266,8 @@ class Kinds(NamedTuple):
 
 
 class KeptBack(NamedTuple):
-    """What would come of operators if they were not stuck, or not there already: the sides without that, and the
-    objects that this is about. `edited` are the CSVs whose content changed under the same name."""
+    """The results of operators if they were not stuck, or not installed already: the sides without that, and the
+    objects of these operators. `edited` are the CSVs whose content changed under the same name."""
 
     sides: tuple[Side, Side]
     objects: frozenset[ObjectKey]
@@ -288,7 +288,7 @@ class Sides(NamedTuple):
 
 
 def compiled_side(name: str, compilation: SettledCompilation) -> Side:
-    """What a workspace was compiled to as a side, without what it says about itself."""
+    """Return the compilation of a workspace as a side, without its settings."""
     objects = tuple(rendered.object for rendered in compilation.objects)
     workspace, default = compilation.workspace, compilation.options.default_namespace
     written = {object_key(m.object) for m in workspace.manifests} if workspace is not None else set()
@@ -418,7 +418,7 @@ def _are_alike(was: SideSettings, now: SideSettings, old: Side, new: Side) -> bo
 
 
 def _file(path: str) -> ObjectKey:
-    """What a file of a workspace is called among objects."""
+    """Return the identity of a file of a workspace among objects."""
     return ObjectKey("", "File", "", path)
 
 
@@ -537,7 +537,7 @@ class _Unread(NamedTuple):
 
 
 class _Pile(NamedTuple):
-    """What is left out together: the digests of the objects, and by path what can't be read."""
+    """Left out content of one group: the digests of the objects, and by path the unreadable content."""
 
     objects: dict[ObjectKey, list[str]]
     unread: dict[str, _Unread]

@@ -26,10 +26,10 @@ from olmc.review.diff.outputs import (
 )
 
 MOST_LINES, WIDTH = 60, 160
-"""How much of a review stands on a terminal, unless all is asked for."""
+"""The shown length of a review on a terminal, unless all is asked for."""
 _NAME_WIDTH, _SIDE_WIDTH, _ITEM_WIDTH = 44, 40, 24
 _HEAD_HEIGHT, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 2, 5, 6, 5
-"""How many lines the verdict needs, and a section: an empty one, the heading, what is left out, and two more."""
+"""The number of lines of the verdict, and of a section: an empty one, the heading, the left out part, and two more."""
 _WEIGHTS = {"breaking": 12, "risk": 8}
 _MOST_KINDS = 4
 _ENDLESS = 1 << 62
@@ -47,8 +47,8 @@ class _Line(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """How long lines are (long ones go on below if `is_wrapped`), how many there are, and how many values a list has
-    (None: all)."""
+    """The length of lines (long ones continue below if `is_wrapped`), the number of lines, and the number of values in
+    a list (None: all)."""
 
     width: int
     lines: int

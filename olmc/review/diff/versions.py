@@ -1,6 +1,6 @@
-"""What changed in what is installed: operators by namespace and package, Subscriptions, groups and plans.
+"""Compare the installed versions: operators by namespace and package, Subscriptions, groups and plans.
 
-The catalog says how OLM gets from one version to the other, else the objects do.
+The catalog decides how OLM upgrades from one version to the other, without a catalog the objects do.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ def _version(name: str) -> str:
 
 
 def _features(operator: DiffOperator) -> frozenset[str]:
-    """What of OpenShift an operator claims to support, by annotations of either form; the older form is one list."""
+    """Return the OpenShift features that an operator claims to support, by annotations of either form; the older form
+    is one list."""
     claimed = {
         key.removeprefix(_FEATURE) for key, value in operator.annotations.items()
         if key.startswith(_FEATURE) and value == "true"
@@ -179,7 +180,7 @@ def _annotated(operator: DiffOperator) -> Iterator[Property]:
 
 
 def _decoded(annotation: Any) -> Any:
-    """What the text of an annotation says as JSON, None if it is none."""
+    """Return the text of an annotation as JSON, None if it is none."""
     try:
         return unmarshal(text(annotation) or "null")
     except ValueError:
@@ -216,7 +217,7 @@ _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "
 
 
 def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators]) -> Iterator[DiffChange]:
-    """What changed in the operators of each namespace, by package; `installed` are those of both sides."""
+    """Yield the changes of the operators of each namespace, by package; `installed` are those of both sides."""
     lost = loses_channel(old.bundle, new.bundle)
     before, after = heads(installed[0]), heads(installed[1])
     planned = _replaced_by_plans(new.objects)
@@ -382,7 +383,8 @@ class Subscribed(NamedTuple):
 
 
 def subscribed(settled: SettledCluster, namespace: str, package: str) -> Subscribed | None:
-    """What the Subscription to a package in a namespace asks for, None if its catalog does not have the package."""
+    """Return the request of the Subscription to a package in a namespace, None if its catalog does not have the
+    package."""
     for name, subscription in sorted(settled.cluster.subscriptions.items()):
         if name.namespace == namespace and subscription.package == package:
             source = settled.cluster.catalogs.get(subscription.catalog)
@@ -426,7 +428,7 @@ def _path_by_plans(old: str, new: str, replaced: Mapping[str, str]) -> UpgradePa
 
 
 def _direct_path(old: DiffOperator, new: DiffOperator, lost: bool) -> UpgradePath:
-    """What the new CSV says about the old one; `lost`: the channel of the old one does not have the new one."""
+    """The relation of the new CSV to the old one; `lost`: the channel of the old one does not have the new one."""
     version = tolerant_or_none(old.version)
     kind = edge_kind(new, old.name, version)
     if kind:
@@ -479,7 +481,7 @@ def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str
 
 
 def _request(fields: Mapping[str, str]) -> tuple[str, str, str, str, str]:
-    """What a Subscription asks for: package, channel, catalog, approval, and the CSV to start with."""
+    """Return the request of a Subscription: package, channel, catalog, approval, and the CSV to start with."""
     return (fields["name"], fields["channel"], fields["source"], fields["installPlanApproval"], fields["startingCSV"])
 
 

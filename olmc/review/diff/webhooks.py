@@ -1,4 +1,4 @@
-"""What webhooks intercept, in words, and whether they see more than before."""
+"""Compare the requests that webhooks intercept, and find those that see more than before."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _VERBS = (ANY, "get", "list", "watch", "create", "update", "patch", "delete", "d
 
 @change_kind("PermissionGained", ChangeGroup.PERMISSIONS, ADDED)
 def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], level: str, moved_from: str) -> Judgement:
-    """What somebody may do on the new side only.
+    """A permission of a subject that only the new side has.
 
-    `risks` are the names of its dangers as `olmc rbac` has them, `level` is that of the gravest. `moved_from` is
-    another ServiceAccount of the operator that could do so before, so that nothing is gained, or "".
+    `risks` are the names of its dangers as `olmc rbac` has them, `level` is that of the most severe. `moved_from` is
+    another ServiceAccount of the operator that had it before, so that there is no gain, or "".
     """
     warning: Message = (f" ({level}: {', '.join(risks)})",) if risks else ()
     moved: Message = (", as ServiceAccount ", shown(moved_from), " of the same operator could before") * bool(
@@ -69,15 +69,15 @@ def account_renamed(old: str) -> Judgement:
 
 @change_kind("PermissionLost", ChangeGroup.PERMISSIONS, REMOVED)
 def permission_lost(scope: str, rule: PolicyRule) -> Judgement:
-    """What somebody may do on the old side only."""
+    """A permission of a subject that only the old side has."""
     return CHANGE, ("may no longer ", *_allowed(rule), *_rule_place(scope), *_powers(rule))
 
 
 @change_kind("PermissionsGained", ChangeGroup.PERMISSIONS, ADDED)
 def permissions_gained(scope: str, count: int, level: str) -> Judgement:
-    """What somebody may do on the new side only, where a comparison has so many permissions that they are counted.
+    """The permissions of a subject that only the new side has, where there are so many that they are counted.
 
-    `count` is how many resources and URLs they are about, `level` that of the gravest one.
+    `count` is the number of their resources and URLs, `level` that of the most severe one.
     """
     severity = CHANGE if level in (str(Level.NONE), str(Level.LOW)) else RISK
     warning = f" (the gravest: {level})" if level != str(Level.NONE) else ""
@@ -86,7 +86,7 @@ def permissions_gained(scope: str, count: int, level: str) -> Judgement:
 
 @change_kind("PermissionsLost", ChangeGroup.PERMISSIONS, REMOVED)
 def permissions_lost(scope: str, count: int) -> Judgement:
-    """What somebody may do on the old side only, where a comparison has so many permissions that they are counted."""
+    """The permissions of a subject that only the old side has, where there are so many that they are counted."""
     return CHANGE, (f"may do less with {count} resources, which are not listed here,", *_rule_place(scope))
 
 
@@ -103,7 +103,7 @@ def role_lost(scope: str, role: str) -> Judgement:
 
 
 def _powers(rule: PolicyRule) -> Message:
-    """What the constraints of OpenShift let pods do that a rule allows to use, each with its role."""
+    """Return the rights of pods by OpenShift's constraints that a rule allows to use, each with its role."""
     if _CONSTRAINTS not in rule.resources or not {"use", ANY} & set(rule.verbs):
         return ()
     pieces: list[str | UntrustedText] = []
@@ -125,7 +125,7 @@ def qualified(resource: str, group: str) -> str:
 
 
 def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | None) -> Message:
-    """What is reported about several rules of one holder, of which `first` is the change of one; at most `most` of
+    """Return the report on several rules of one holder, of which `first` is the change of one; at most `most` of
     them."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[PolicyRule]] = {}
     for rule in rules:
@@ -304,7 +304,7 @@ def _match_changes(
 
 
 def _matching(webhook: Webhook) -> dict[str, Any]:
-    """What decides which requests match, without what makes no difference: defaults, and what is there twice."""
+    """Return the fields that decide which requests match, without defaults and duplicates."""
     rules = [
         {field: _distinct(value) for field, value in {**rule, "scope": rule.get("scope") or ANY}.items()}
         for rule in mappings(webhook.get("rules"))
@@ -333,7 +333,7 @@ def _policy(webhook: Webhook) -> str:
 
 
 def intercepts(kind: str, webhook: Webhook, *, in_full: bool = False) -> str:
-    """What a webhook does to which requests: `mutates CREATE of pods in all namespaces, Fail`.
+    """Describe the effect of a webhook and its requests: `mutates CREATE of pods in all namespaces, Fail`.
 
     `in_full`: with all resources as they are written, their versions and scopes, and whole selectors.
     """

@@ -141,7 +141,7 @@ def accounts_within(obj: KubernetesObject) -> tuple[str, ...]:
 
 
 def pod_power_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
-    """What the pods of a workload may do more by settings that count only together."""
+    """Yield the new rights of a workload's pods by settings that count only together."""
     before, after = pod_of(old), pod_of(new)
     if _has_token(after) and not _has_token(before) and after.get("automountServiceAccountToken") is False:
         why = "it gets a token of its account"
@@ -384,7 +384,7 @@ def _variable(identity: ObjectKey, place: tuple[str, str], old: Any, new: Any) -
 
 
 def _value(value: Any) -> Any:
-    """What a variable is set to, of an item of `env`."""
+    """Return the value of a variable, of an item of `env`."""
     if not isinstance(value, dict):
         return value
     return value.get("valueFrom", value.get("value", ""))

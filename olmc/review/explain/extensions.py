@@ -1,4 +1,4 @@
-"""What became of ClusterExtensions: rows of a status, hops of a resolution, and what there is to say about each."""
+"""Explain ClusterExtensions: rows of a status, hops of a resolution, and the findings about each."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def resolutions_data(results: Iterable[ExtensionOutcome]) -> list[dict[str, Any]
 
 
 def _problem(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
-    """What keeps an extension from being installed: the controller's message, and below it how that came about."""
+    """Yield the reason why an extension is not installed: the controller's message, and its causes below."""
     head, *rest = result.problem.split("\n")
     if not head:
         return

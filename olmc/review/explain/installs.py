@@ -20,7 +20,7 @@ IMPORT_FAILED = "ContentImportError"
 
 
 def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
-    """What keeps an Operator from installing, or from upgrading; the last lines may be about an approval."""
+    """Yield the reasons why an Operator does not install or upgrade; the last lines may be about an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
         lines = explain_unresolved(*outcome.unresolved) if outcome.unresolved is not None else ()
@@ -77,14 +77,14 @@ def _content(judged: InstallDecision) -> Iterator[ObjectKey]:
 
 
 def _reasons(key: ObjectKey, judged: InstallDecision) -> Iterator[str]:
-    """What called for a CSV when it was selected, if it was not the Operator itself."""
+    """Return the reason of a CSV's selection, if it was not the Operator itself."""
     for selection, reason, is_own in picked(judged):
         if key.kind == CSV_KIND and selection.candidate.name == key.name and not is_own:
             yield reason
 
 
 def picked(judged: InstallDecision) -> Iterator[tuple[Selection, str, bool]]:
-    """What was selected for an Install, the Operator's own first, with what called for each and whether it was the
+    """Yield the selections for an Install, the Operator's own first, with the reason of each and whether it was the
     Operator."""
     if judged.resolve_request is None:
         return
@@ -101,7 +101,7 @@ def _entry(selection: Selection) -> tuple[str, str, CatalogKey]:
 
 
 def followed(outcome: OperatorResult) -> ExplanationLine:
-    """What an Operator follows, at the place where it says so."""
+    """Return the request of an Operator, at its place."""
     operator, name = outcome.operator, f"Operator {outcome.operator.name}"
     place = at(operator.source, "spec", "updates")
     if operator.image:
@@ -116,7 +116,7 @@ def followed(outcome: OperatorResult) -> ExplanationLine:
 
 
 def of_install(judged: InstallDecision, operators: Iterable[OperatorResult]) -> Iterator[ExplanationLine]:
-    """What an Install has installed, or waits for, and which Operator it was made for."""
+    """Yield the CSVs that an Install has installed, or waits for, and its Operator."""
     csvs = [str(obj["metadata"]["name"]) for obj in judged.content.objects if obj["kind"] == CSV_KIND]
     if judged.applied and csvs:
         yield ExplanationLine(0, f"it installed {', '.join(csvs)} in namespace {judged.content.namespace}")

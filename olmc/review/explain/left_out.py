@@ -1,4 +1,4 @@
-"""What is left out: files that tools would apply and olmc does not compile, and what filters keep from an output."""
+"""The left out content: files that tools would apply and olmc does not compile, and objects that filters exclude."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class IncompleteOutput(NamedTuple):
 
 
 def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOutput | None:
-    """What is left out of compilations that gave no objects; None if there are no objects at all."""
+    """Return the content that is left out of compilations without objects; None if there are no objects at all."""
     chosen = [options for _, options in compiled]
     filters = [name for name in ("include", "exclude") if any(getattr(options, name) for options in chosen)]
     filters += sorted({f"phase {options.phase}" for options in chosen if options.phase and options.purpose == "apply"})
@@ -111,7 +111,7 @@ def left_out_of(
 
 
 def _without(left: LeftOut, known: frozenset[LeftObject]) -> LeftOut | None:
-    """What is left out of a file of olmc's own, apart from what is known; None for nothing."""
+    """Return the content that is left out of a file of olmc's own, without known objects; None for none."""
     if left.reason is not Reason.RENDERED:
         return left
     objects = tuple(each for each in left.objects if each not in known)
@@ -139,7 +139,7 @@ def counted(found: Iterable[LeftOut]) -> str:
 
 
 def _applied_as_they_are(found: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
-    """What of it tools apply as it stands there: a template is for Helm alone, and charts have findings."""
+    """Return the part that tools apply as it is: a template is for Helm alone, and charts have findings."""
     return tuple(left for left in found if left.reason is not Reason.TEMPLATE)
 
 
@@ -151,7 +151,7 @@ def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
 
 
 def note(found: Sequence[LeftOut], where: str = "") -> str:
-    """What is left out, in a few lines for people; "" for nothing. `where` stands before the paths."""
+    """Return the left out content in a few lines for people; "" for none. `where` is the prefix of the paths."""
     found = _applied_as_they_are(found)
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""Why something is not there: who would provide it, and what keeps them from it."""
+"""Explain why an object is absent: its possible providers, and the reasons against them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def why_absent(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLin
 
 
 def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """What the API server has against an object that a file of the workspace holds."""
+    """Yield the API server's errors for an object in a file of the workspace."""
     for found in scene.diagnostics:
         cause = found.cause
         if isinstance(cause, RefusedObject) and cause.kind in kinds and cause.name == name:
@@ -399,9 +399,9 @@ PRESENT, FAILING, ABSENT, UNKNOWN = "present", "failing", "absent", "unknown"
 
 
 class WhyAnswer(NamedTuple):
-    """What there is to say about an object: whether it is there, where it stems from, and the causes, step by step.
+    """The explanation of an object: whether it is there, its origin, and the causes, step by step.
 
-    `stage` and `rule` are the pass that writes it and the rule that the pass implements, "" for what is absent.
+    `stage` and `rule` are the pass that writes it and the rule that the pass implements, "" for an absent one.
     """
 
     what: ObjectKey

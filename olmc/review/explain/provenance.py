@@ -1,4 +1,4 @@
-"""Where an object comes from, what asked for it, and what keeps a Subscription or a CSV from getting on."""
+"""Explain the origin of an object, its cause, and the obstacles of a Subscription or a CSV."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:
 
 
 def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
-    """What keeps a CSV from succeeding, with every requirement that is not met; nothing for one that succeeds."""
+    """Yield the obstacles of a CSV, with every requirement that is not met; none for one that has succeeded."""
     if member.succeeded:
         return
     if member.phase:
@@ -85,7 +85,7 @@ def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
 
 
 def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
+    """Yield the obstacles of a Subscription: groups, resolution, content, the InstallPlan."""
     yield from of_resolution(name, settled)
     plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
     if plan is not None:
@@ -93,10 +93,10 @@ def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[E
 
 
 def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """What keeps OLM from installing anything new for a Subscription.
+    """Yield the reasons why OLM installs nothing new for a Subscription.
 
-    Where descoped operators are about, each is resolved with those that it is connected with, and needs no group; else
-    it is what `of_namespace` says (R-DESCOPE-11).
+    With descoped operators, each is resolved with those that it is connected with, and needs no group; otherwise it is
+    the result of `of_namespace` (R-DESCOPE-11).
     """
     cluster, done = settled.cluster, settled.rounds.get(name.namespace)
     groups = len(cluster.groups_in(name.namespace))
@@ -129,7 +129,7 @@ def of_held_upgrade(held: HeldUpgrade) -> Iterator[ExplanationLine]:
 
 
 def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
-    """What keeps OLM from installing anything new in a namespace."""
+    """Yield the reasons why OLM installs nothing new in a namespace."""
     cluster = settled.cluster
     groups = cluster.groups_in(namespace)
     if len(groups) != 1:
@@ -153,7 +153,7 @@ def _of_group(namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
 
 
 def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLine]:
-    """What kept a round from installing anything: no choice of versions, or content that can't be had."""
+    """Yield the reasons why a round installed nothing: no choice of versions, or unavailable content."""
     unknown = unknown_of(done, cluster)
     if unknown:
         yield from _without_content(unknown, cluster)
@@ -198,7 +198,7 @@ def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...
 
 
 def of_plan(plan: InstallPlan, cluster: Cluster) -> Iterator[ExplanationLine]:
-    """What keeps an InstallPlan from being carried out, and the way out; nothing for a complete one."""
+    """Yield the reasons why an InstallPlan is not executed, and the way out; none for a complete one."""
     csvs = ", ".join(plan.csvs)
     if plan.phase == APPROVAL and plan.condition is None:
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
@@ -230,7 +230,7 @@ def because(
     operators: Sequence[OperatorResult] = (),
     installs: Sequence[InstallDecision] = (),
 ) -> Iterator[ExplanationLine]:
-    """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds.
+    """Yield the causes of an existing object, step by step up to the object of a person; none for an object of a file.
 
     `operators` and `installs` are the results of Operators and Installs.
     """
@@ -283,7 +283,7 @@ def _subscription_line(name: NamespacedName, cluster: Cluster) -> ExplanationLin
 
 
 def _reasons(csv: Csv, settled: SettledCluster) -> Iterator[str]:
-    """What called for a CSV when it was selected, without the Subscription that everybody sees."""
+    """Yield the reasons of a CSV's selection, without its Subscription."""
     for done in settled.history:
         if done.resolve_request is None or done.resolution is None or done.resolve_request.namespace != csv.namespace:
             continue
@@ -414,7 +414,8 @@ def _entries(profile: Profile, csv: Csv) -> dict[str, tuple[str, int]]:
 
 
 def _names(profile: Profile, csv: Csv, entry: StrategyPermissions) -> Iterator[str]:
-    """What the RBAC of an entry of permissions can be called: its role, cluster-wide or not, and the binding."""
+    """Return the possible names of the RBAC of an entry of permissions: its role, cluster-wide or not, and the
+    binding."""
     for kind, named in (("Role", role_name), ("ClusterRole", cluster_role_name)):
         role = named(profile, csv.name, csv.namespace, dict(entry.object))
         yield role

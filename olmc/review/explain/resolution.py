@@ -1,4 +1,4 @@
-"""What the resolver answers in each namespace, hop by hop, and Subscriptions that are pinned to a version."""
+"""The answers of the resolver in each namespace, hop by hop, and Subscriptions that are pinned to a version."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
 
 
 def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Candidate]:
-    """What the catalog of a Subscription serves in the channel that it follows."""
+    """Return the content of a Subscription's catalog in the channel that it follows."""
     source = cluster.catalogs.get(subscription.catalog)
     channel = subscription.channel
     for entry in of_package(source.entries, subscription.package) if source else ():
@@ -353,7 +353,7 @@ def as_table(rows: Sequence[ResolutionHop]) -> str:
 # Operators that somebody wants and that would not run: what they bring, and which APIs of others they wait for.
 
 _ROUNDS = 3
-"""How often APIs are assumed: what an operator lacks may show only once it has the first of them."""
+"""The number of rounds with assumed APIs: some missing APIs show only after the first ones are served."""
 
 C = TypeVar("C")
 
@@ -381,7 +381,7 @@ class WantedOperators(NamedTuple):
 
 
 def wanted_operators(settled: SettledCluster, workspace: Workspace) -> WantedOperators:
-    """What Subscriptions ask for and do not get, or not yet, and CSVs that don't succeed.
+    """Yield the requests of Subscriptions that are not met, or not yet, and CSVs that don't succeed.
 
     `workspace` has the bundles; of a bundle by itself that one.
     """
@@ -408,7 +408,8 @@ def wanted_operators(settled: SettledCluster, workspace: Workspace) -> WantedOpe
 
 
 def _asked(subscription: Subscription, settled: SettledCluster, workspace: Workspace) -> Iterator[WantedOperator | str]:
-    """What a Subscription would install by its plan, or else the version that it asks for; a text for the unknown."""
+    """Return the version that a Subscription would install by its plan, or else the version that it asks for; a text
+    for the unknown."""
     cluster, namespace = settled.cluster, subscription.name.namespace
     plan = plan_of(subscription, cluster)
     names = plan.csvs if plan is not None and plan.phase != "Complete" else ()

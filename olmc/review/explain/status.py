@@ -123,9 +123,9 @@ def operators(
 
 
 def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[ExplanationLine, ...]]:
-    """What keeps OLM from installing anything new for each Subscription.
+    """Return the reasons why OLM installs nothing new for each Subscription.
 
-    But for namespaces with descoped operators that is the same for all of a namespace, and is looked into once.
+    Without descoped operators they are the same for all of a namespace, and are computed once.
     """
     names = sorted(settled.cluster.subscriptions)
     apart = {namespace for namespace, done in settled.rounds.items() if done.descoped}
@@ -516,7 +516,7 @@ def _counted(causes: Sequence[str]) -> str:
 
 
 def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
-    """What a derivation, which is about a whole namespace or the cluster, says of one Subscription or Operator."""
+    """Return the part of a derivation about a namespace or the cluster that concerns one Subscription or Operator."""
     lines = enumerate(each.missing)
     asking = each.subscription or each.operator
     at = next((index for index, line in lines if line.subscription == asking), None)
@@ -564,8 +564,8 @@ def lines_data(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
 
 
 class ExplainContext(NamedTuple):
-    """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, the findings about them, the results of Operators, what is left out of its folder, and the results of
+    """The context of questions: the rendered objects, the settled cluster, the workspace's bundles by CSV name and its
+    manifests, the findings about them, the results of Operators, the left out content of its folder, and the results of
     Installs and ClusterExtensions."""
 
     objects: tuple[Rendered, ...]
@@ -598,7 +598,7 @@ class Wanted(NamedTuple):
 
 
 class ExplainTarget(NamedTuple):
-    """What a word can mean: objects that are there, or else an object that is not; and packages of that name."""
+    """The meaning of a word: existing objects, or else an absent object; and packages of that name."""
 
     objects: tuple[Rendered, ...] = ()
     absent: Wanted | None = None
@@ -606,10 +606,11 @@ class ExplainTarget(NamedTuple):
 
 
 def target(text: str, scene: ExplainContext) -> ExplainTarget:
-    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
+    """Return the meaning of `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package; QueryError for an
+    unknown one.
 
     Kinds may be plurals and short names, in any case, and with version and group, as kubectl takes them. Any other name
-    will do as well, also behind its namespace, if an object has it, or if just one begins so.
+    is valid, also behind its namespace, if an object has it, or if just one begins so.
     """
     first, *rest = text.split("/")
     if len(rest) > 2 or not all((first, *rest)):

@@ -189,7 +189,7 @@ MARKS: dict[Mark, str] = {
     "missing": "listed in the channel, but the catalog has no bundle",
     "elsewhere": "listed in the channel, but its bundle is only in other channels",
 }
-"""What is known of a version in a channel, and what it means."""
+"""Return the facts about a version in a channel, and their meaning."""
 
 _MOST = 3
 _GRAVEST: tuple[Mark, ...] = ("missing", "elsewhere", "stranded", "prohibited", "deprecated", "head", "skipped")

@@ -1,4 +1,4 @@
-"""What `olmc graph` prints: Mermaid, Graphviz and SVG for people, JSON for machines (`schemas/graph.schema.json`)."""
+"""The output of `olmc graph`: Mermaid, Graphviz and SVG for people, JSON for machines (`schemas/graph.schema.json`)."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _mermaid_legend(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> Itera
 
 
 def mermaid_remark(text: str, drawn: tuple[ChannelRow, ...]) -> str:
-    """What to know of a flowchart that is larger than what Mermaid draws unless configured, "" for any other."""
+    """Return the note on a flowchart that is larger than Mermaid's default limit, "" for any other."""
     edges = sum(len(row.arrows) for row in drawn)
     if edges <= _MERMAID_EDGES and len(text) <= _MERMAID_CHARACTERS:
         return ""

@@ -218,7 +218,7 @@ _LINE_HEIGHT = 17.0
 _CHARACTER = 6.4
 _LEGEND_ROW = 24.0
 _NARROW = 340.0
-"""What a window of 420 pixels shows of a picture beside margins and frames."""
+"""The part of a picture that a window of 420 pixels shows beside margins and frames."""
 _SAMPLE, _SAMPLE_GAP = 46.0, 26.0
 """The space of a mark of the legend, and that behind its text."""
 _WRAPPED, _MOST_LINES = 96, 4

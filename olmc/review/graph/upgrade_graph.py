@@ -172,7 +172,7 @@ def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
 
 
 def label(vertex: Vertex) -> str:
-    """What a version is called in a drawing: the version, else the one in its name, else the name."""
+    """Return the name of a version in a drawing: the version, else the one in its name, else the name."""
     return clean(vertex.version or version_in(vertex.name) or vertex.name)
 
 

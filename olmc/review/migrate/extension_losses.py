@@ -64,14 +64,14 @@ _SERVING = "service.beta.openshift.io/serving-cert-secret-name"
 
 
 class BothGenerations(NamedTuple):
-    """What is in the cluster before and after."""
+    """The content of the cluster before and after."""
 
     before: tuple[Rendered, ...]
     after: tuple[Rendered, ...]
 
 
 def losses(sides: BothGenerations, moves: Iterable[ExtensionMove]) -> dict[str, list[MoveReason]]:
-    """What each operator loses, by the name of its ClusterExtension."""
+    """Return the losses of each operator, by the name of its ClusterExtension."""
     lost: dict[str, list[MoveReason]] = {}
     owned = {move.name: _owned(sides, move) for move in moves}
     for move in moves:
@@ -85,7 +85,7 @@ _Objects = dict[ObjectKey, KubernetesObject]
 
 
 def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Objects]:
-    """What of the two sides belongs to an operator, its bookkeeping and its permissions apart."""
+    """Return the objects of an operator on both sides, without its bookkeeping and its permissions."""
     now = {r.identity: r.object for r in sides.after if labels_of(r.object).get(f"{PREFIX}owner-name") == move.name}
     # An object that the bundle ships, and that has the name of an object of its CSV, may have no owner.
     was = {r.identity: r.object for r in sides.before if r.identity in now or belongs(r.object, move)}
@@ -361,7 +361,7 @@ def _groups_that_go(before: Compilation, after: Compilation) -> list[ObjectKey]:
 
 
 def _leftovers(before: Compilation, after: Compilation, move: ExtensionMove, groups: Iterable[ObjectKey]) -> _Leftovers:
-    """What is left of an operator once its Subscription, its CSV and its group are deleted."""
+    """Return the objects of an operator that remain after its Subscription, its CSV and its group are deleted."""
     assert before.settled is not None
     objects = {r.identity: Manifest(r.object, Source("", "")) for r in before.objects}
     removed = [

@@ -1,4 +1,4 @@
-"""What becomes of a Subscription under OLM v1: the ClusterExtension in its place, or the reasons for it to stay."""
+"""The move of a Subscription to OLM v1: the ClusterExtension that replaces it, or the reasons for it to stay."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _OWN_WAYS = "Let its OperatorGroup target all namespaces first, as olmc migrate 
 
 
 class MoveReason(NamedTuple):
-    """Why something is lost, or can't move: which sort of reason, the rule of OLM v1, and what to do about it."""
+    """The reason for a loss, or against a move: the sort of reason, the rule of OLM v1, and the fix."""
 
     kind: str
     rule: str
@@ -124,7 +124,7 @@ class ExtensionMove(NamedTuple):
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:
-        """What is written in the Subscription's place; the installer once it is known what it needs."""
+        """Return the objects that replace the Subscription; the installer once its permissions are known."""
         if not self.required:
             return (self.object,)
         metadata = {"name": f"{self.name}-installer", "namespace": self.namespace}
@@ -147,7 +147,7 @@ class ExtensionPlan(NamedTuple):
 def plan_extensions(
     workspace: Workspace, cluster: Cluster, gates: FeatureGates, objects: Iterable[KubernetesObject]
 ) -> ExtensionPlan:
-    """What becomes of each Subscription that the workspace has; `objects` are those of the compiled cluster."""
+    """Return the move of each Subscription of the workspace; `objects` are those of the compiled cluster."""
     given = {name: entry for name, entry in sorted(cluster.subscriptions.items()) if entry.source is not None}
     objects = list(objects)
     roles = [obj for obj in objects if obj["kind"] == "ClusterRole"]
@@ -364,7 +364,7 @@ def catalog_edit(source: CatalogSource, place: Source) -> Edit:
 
 
 def catalog_losses(source: CatalogSource) -> Iterator[MoveReason]:
-    """What of a CatalogSource a ClusterCatalog can't have."""
+    """Yield the fields of a CatalogSource that a ClusterCatalog can't have."""
     if source.manifest is None:
         return
     spec = mapping(source.manifest.get("spec"))

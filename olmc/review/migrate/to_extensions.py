@@ -163,7 +163,7 @@ def _plans(moves: Iterable[ExtensionMove], cluster: Cluster) -> set[str]:
 def config_change(
     text: str, workspace: Workspace, moves: Iterable[ExtensionMove], cluster: Cluster, asked: str
 ) -> tuple[tuple[FileChange, ...], list[Diagnostic]]:
-    """What olmc.yaml has to say for the profile that was asked for, and what a patch can't do."""
+    """Return the change of olmc.yaml for the chosen profile, and the reasons for a manual change."""
     findings = []
     for key in _by_catalog(moves):
         name, _ = catalog_for(key, cluster)
@@ -195,7 +195,8 @@ _SHOWN = 3
 
 
 def leavings(sides: BothGenerations, moves: Iterable[ExtensionMove]) -> Iterator[tuple[ExtensionMove, MoveReason]]:
-    """What of each operator that moves means nothing any more; a binding counts for the first whose role it names."""
+    """Yield the objects that lose their meaning with each operator that moves; a binding counts for the first whose
+    role it names."""
     moves = tuple(moves)
     after = {rendered.identity for rendered in sides.after}
     removed = [r for r in sides.before if r.identity.kind in _ROLES and r.identity.group == RBAC]
@@ -268,7 +269,7 @@ _NOT_CREATED = {"OLMC722": ("objects", "R-V1-LIM-4"), "OLMC723": ("duplicate obj
 
 
 class _Refusal(NamedTuple):
-    """What a message of operator-controller is about: a part of it, the sort of reason, the rule, what to do."""
+    """The subject of a message of operator-controller: a part of it, the sort of reason, the rule, the fix."""
 
     part: str
     kind: str
@@ -333,7 +334,7 @@ def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> 
 def refusals(
     bundle: Bundle, name: NamespacedName, options: Options, move: ExtensionMove | None = None
 ) -> Iterator[MoveReason]:
-    """What operator-controller refuses of a bundle, and what it renders and the API server refuses."""
+    """Yield operator-controller's errors for a bundle, and the API server's errors for its objects."""
     place = at(bundle.csv.source)
     gates = gates_of(options.olm_version)
     config: Mapping[str, Any] | None = (move.config or None) if move is not None else None
@@ -358,7 +359,7 @@ def refusals(
 
 
 def _needed(kind: str, value: Any) -> str:
-    """What a dependency asks for, in words."""
+    """Return the request of a dependency, in words."""
     fields = value if isinstance(value, Mapping) else {}
     if kind == "olm.package.required":
         return f"package {fields.get('packageName')} {fields.get('versionRange') or ''}".strip()
@@ -477,7 +478,7 @@ def _is_current(moves: Iterable[ExtensionMove], workspace: Workspace) -> bool:
 def _of_bundle(
     name: NamespacedName, before: Compilation, workspace: Workspace, options: Options, known: Iterable[MoveReason]
 ) -> Iterator[MoveReason]:
-    """What stands against the bundle of a Subscription that stays for another reason."""
+    """Yield the reasons against the bundle of a Subscription that stays for another reason."""
     assert before.settled is not None
     subscription = before.settled.cluster.subscriptions[name]
     source = before.settled.cluster.catalogs.get(subscription.catalog)
@@ -601,7 +602,7 @@ def _findings(verdict: MoveVerdict) -> Iterator[Diagnostic]:
 
 
 def _goes_with_v0(before: Compilation, moves: Iterable[ExtensionMove]) -> Iterator[Diagnostic]:
-    """What every operator leaves behind: OLM's own objects, with the copies of CSVs."""
+    """Return the remains of every operator: OLM's own objects, with the copies of CSVs."""
     moves = list(moves)
     copies = [f"{csv} ({count})" for csv, count in copied_csvs(before.objects, moves).items()]
     if copies:

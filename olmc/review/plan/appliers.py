@@ -139,8 +139,8 @@ class _Applying(NamedTuple):
 
 
 def _appliers(repository: Repository, sets: Collection[str]) -> dict[tuple[str, str], _Applying]:
-    """What applies entries, by its name and the path of the entry; of the given sets, which are compared as a whole, by
-    name alone."""
+    """Return the appliers of entries, by name and the path of the entry; the given sets, which are compared as a whole,
+    by name alone."""
     known = repository.applied.sets
     return {
         (each.name, entry.path): _Applying(_maker(each), each.place.path, each.settings)

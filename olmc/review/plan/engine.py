@@ -87,8 +87,8 @@ class PlannedPath(NamedTuple):
 
 
 class PlanHop(NamedTuple):
-    """What happens once one more InstallPlan is approved; `approved` is "" for the beginning, which needs none, and
-    where ClusterExtensions go on by themselves."""
+    """The steps after the approval of one more InstallPlan; `approved` is "" for the beginning, which needs none, and
+    where ClusterExtensions continue by themselves."""
 
     number: int
     approved: str
@@ -108,12 +108,12 @@ class PlanResult(NamedTuple):
 
     @property
     def operators(self) -> tuple[OperatorOutcome, ...]:
-        """What becomes of each operator."""
+        """Return the outcome of each operator."""
         return self.plan.operators if self.plan is not None else ()
 
     @property
     def changes(self) -> tuple[DiffChange, ...]:
-        """What changes in the cluster, the gravest of each group first."""
+        """Return the changes in the cluster, the most severe of each group first."""
         return self.plan.difference.changes if self.plan is not None else ()
 
     def write(self, output: Literal["text", "markdown", "json", "html"] = "text") -> str:
@@ -317,7 +317,7 @@ def _compared_with_fresh(state: ClusterState, fresh: Compilation) -> StateCompar
 
 
 def _approved(state: ClusterState) -> Iterator[str]:
-    """What somebody has approved in a cluster."""
+    """Yield the CSVs of the approved manual InstallPlans of a cluster."""
     for key, manifest in state.objects.items():
         spec = spec_of(manifest.object)
         if key.kind == "InstallPlan" and spec.get("approved") and spec.get("approval") == "Manual":
@@ -493,7 +493,7 @@ def joined_states(states: Sequence[NamedState]) -> NamedState:
 
 
 def _nothing() -> NamedState:
-    """What a workspace leaves that is not there."""
+    """Return the empty state of an absent workspace."""
     return NamedState(ClusterState({}), side=Side("", (), settings=SideSettings({})))
 
 

@@ -1,4 +1,4 @@
-"""What OLM leaves behind for good, with the commands that clean it up, and what it gets round to late."""
+"""The objects that OLM leaves, with the commands that remove them, and the work that OLM does late."""
 
 from __future__ import annotations
 
@@ -251,8 +251,8 @@ class Task(NamedTuple):
 
 
 class TaskContext(NamedTuple):
-    """What tasks follow from: what is applied, what OLM installs, what becomes of operators, what fails, and the state
-    before."""
+    """The source of tasks: the applied changes, OLM's installations, the outcomes of operators, the failures, and the
+    state before."""
 
     applied: Sequence[AppliedChange]
     installs: Sequence[PlannedInstall]
@@ -264,7 +264,7 @@ class TaskContext(NamedTuple):
 
 
 def tasks_of(context: TaskContext) -> Iterator[Task]:
-    """What is to be set right first, then what is to be approved, then what each operator needs."""
+    """Yield the failures to fix first, then the plans to approve, then the needs of each operator."""
     yield from _failures_to_fix(context)
     yield from _to_cure(context)
     yield from _to_approve(context)
@@ -287,7 +287,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
 
 
 def _failures_to_fix(context: TaskContext) -> Iterator[Task]:
-    """What to set right first: what fails, each with its way out."""
+    """Yield the failures to fix first, each with its way out."""
     stuck = [install for install in context.installs if install.phase == "Failed"]
     for install in stuck:
         csvs = ", ".join(csv for _, csv in install.hops)
@@ -321,7 +321,7 @@ def _cures(context: TaskContext) -> dict[str, str]:
 
 
 def _to_cure(context: TaskContext) -> Iterator[Task]:
-    """What cures each diagnosis."""
+    """Yield the cures of each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
         if diagnosis.is_shown and diagnosis.culprit is None:
@@ -362,7 +362,7 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
 
 
 def _held_by_finalizers(context: TaskContext) -> Iterator[Task]:
-    """What to do about deleted objects that stay, as nothing removes their finalizers (observed-83)."""
+    """Yield the tasks for deleted objects that stay, as no controller removes their finalizers (observed-83)."""
     for change in context.applied:
         for key, finalizers in change.held:
             if not finalizers:
@@ -418,7 +418,7 @@ def _not_adopted(operator: OperatorOutcome) -> Task:
 
 
 def _unknown_left_running(context: TaskContext) -> Iterator[Task]:
-    """What to do about the operators of Subscriptions that go, where olmc does not know what they have installed
+    """Yield the tasks for the operators of removed Subscriptions whose installed versions olmc does not know
     (observed-36)."""
     dropped = {change.key for change in context.applied if change.action in ("delete", "prune")}
     asked = {(s.name.namespace, s.package) for s in context.cluster.subscriptions.values()}
@@ -478,7 +478,8 @@ def _not_recreated(operator: OperatorOutcome) -> Task:
 
 
 def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Task]:
-    """What a Subscription asks for in vain; a namespace is resolved as a whole, or not at all (observed-70)."""
+    """Yield the tasks for the failed request of a Subscription; a namespace is resolved as a whole, or not at all
+    (observed-70)."""
     name = NamespacedName(operator.namespace, operator.subscription)
     subscription = context.cluster.subscriptions.get(name)
     hints = {problem.hint for problem in context.problems}
@@ -540,8 +541,7 @@ _AUTH_READER = "-auth-reader"
 
 
 class Leftovers(NamedTuple):
-    """What leftovers are looked for in: the state before, the objects and the cluster after, and what became of
-    operators."""
+    """The context of leftovers: the state before, the objects and the cluster after, and the outcomes of operators."""
 
     state: ClusterState
     after: Mapping[ObjectKey, KubernetesObject]
@@ -552,7 +552,7 @@ class Leftovers(NamedTuple):
 def leftovers_of(
     state: ClusterState, difference: Difference, cluster: Cluster, operators: Sequence[OperatorOutcome]
 ) -> Iterator[Task]:
-    """What stays though nothing needs it any more, and was needed before."""
+    """Yield the objects that stay though they have no use any more."""
     context = Leftovers(state, {object_key(obj): obj for obj in difference.new.objects}, cluster, operators)
     yield from _crds(context)
     yield from _of_bundles(context)
@@ -584,7 +584,7 @@ def _crds(context: Leftovers) -> Iterator[Task]:
 
 
 def _of_bundles(context: Leftovers) -> Iterator[Task]:
-    """What bundles of removed operators brought along outside of namespaces (observed-60)."""
+    """Yield the objects without a namespace that bundles of removed operators brought (observed-60)."""
     for operator in context.operators:
         if operator.outcome != "removed" or operator.subscription:
             continue
@@ -663,7 +663,7 @@ def _cleaned(text: str, keys: Iterable[ObjectKey]) -> Task:
 
 
 def late_changes(applied: Iterable[AppliedChange], state: ClusterState, cluster: Cluster) -> Iterator[str]:
-    """What OLM does only when it looks at everything again, though nothing stands in the way of it."""
+    """Yield the work that OLM does only at its next resync, without an obstacle."""
     touched = {change.key for change in applied}
     for group in cluster.groups.values():
         key = object_key(group.object)
@@ -695,10 +695,10 @@ def _has_copies(group: OperatorGroup, state: ClusterState) -> bool:
 
 
 class Plan(NamedTuple):
-    """What happens: what the tool does, what OLM does, the result, and what is left to do by hand.
+    """The plan: the actions of the tool, the actions of OLM, the result, and the manual tasks.
 
-    `late`: what OLM gets round to late. `extensions`: the ClusterExtensions that get another bundle. `drift`: where the
-    cluster that it begins with is not what is expected of it.
+    `late`: the work that OLM does late. `extensions`: the ClusterExtensions that get another bundle. `drift`: the
+    differences of the initial cluster from the expected one.
     """
 
     applied: tuple[AppliedChange, ...]

@@ -1,4 +1,4 @@
-"""What becomes of the operators of a state, and the InstallPlans that OLM makes on the way."""
+"""The outcomes of the operators of a state, and the InstallPlans that OLM makes on the way."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class PlannedInstall(NamedTuple):
 
 
 class OperatorOutcome(NamedTuple):
-    """What becomes of an operator: the CSV, version and phase before ("" where there was none) and after.
+    """The outcome of an operator: the CSV, version and phase before ("" if there was none) and after.
 
     `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`,
-    `MOVED` or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
+    `MOVED` or, where the content of a catalog is not in the workspace, unknown; `why` is the obstacle to more.
     `extension` is the ClusterExtension that it is of. `is_stalled`: a diagnosis finds that it does not come up, which
     OLM's objects alone do not show.
     """
@@ -243,7 +243,7 @@ def _before(state: ClusterState) -> dict[str, DiffExtension]:
 
 
 def extension_outcomes(state: ClusterState, results: Sequence[ExtensionOutcome]) -> Iterator[OperatorOutcome]:
-    """What becomes of each ClusterExtension of both states, those first that are there in the end."""
+    """Yield the outcome of each ClusterExtension of both states, first those that exist in the end."""
     before = _before(state)
     for row, result in zip(extension_states(results), results, strict=True):
         yield _extension_outcome(row, result, before.get(row.extension))
@@ -275,7 +275,7 @@ def paired_outcomes(of_v0: Sequence[OperatorOutcome], of_v1: Iterable[OperatorOu
 
 
 def tasks_of_moves(operators: Iterable[OperatorOutcome]) -> Iterator[tuple[str, str]]:
-    """What a person has to do before operators move, with the command for it."""
+    """Yield the manual tasks before operators move, with their commands."""
     moved = [each for each in operators if each.outcome == MOVED]
     if moved:
         names = ", ".join(each.before for each in moved)
@@ -315,7 +315,7 @@ def _is_old(result: ExtensionOutcome, before: DiffExtension) -> bool:
 
 
 def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionOutcome]) -> Iterator[tuple[str, str]]:
-    """What a person has to do about ClusterExtensions, each with its command ("" for none)."""
+    """Yield the manual tasks for ClusterExtensions, each with its command ("" for none)."""
     for result in results:
         yield from _stopped(result)
     there = {result.extension.name for result in results}

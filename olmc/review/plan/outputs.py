@@ -87,9 +87,9 @@ _WORDS: dict[Action, str] = {
 HEADINGS = ("What is applied", "What OLM does", "Result", "What is left to do")
 _NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
 _LINES = (10, 12, 30)
-"""How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
+"""The number of lines of the first sections unless all are asked for: together they fit on a screen."""
 _COLUMNS = 80 - 2
-"""How wide the table is at most, which is indented."""
+"""The largest width of the table, which is indented."""
 DRIFT = "Drift: differences between the cluster and the expected state before the change"
 _ABOVE = f"see “{HEADINGS[1]}”"
 # How a row ends that names the first of several causes.
@@ -98,7 +98,7 @@ _WORD = regex(r"[\w.-]+")
 _REVIEW_WEIGHT = 8
 _APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "refuse": 0, "change": 1, "create": 2}
 _OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
-"""What goes first where a comment is too short: the highest rank."""
+"""The ranks by which lines leave a comment that is too short: the highest first."""
 
 
 def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:

@@ -47,13 +47,13 @@ from olmc.k8s.yaml import locate
 
 MoveVerdict = Literal["blocked", "broken", "stranded", "clean"]
 VERDICTS: tuple[MoveVerdict, ...] = ("blocked", "broken", "stranded", "clean")
-"""What becomes of an operator when the cluster moves, the gravest first: it keeps the cluster where it is; it, or a
-part of it, stops working; the next catalogs have no way on for it; none of that."""
+"""The outcome of an operator when the cluster moves, the most severe first: it keeps the cluster where it is; it, or a
+part of it, stops working; the next catalogs have no upgrade for it; none of that."""
 
 
 class ClusterPlatform(NamedTuple):
-    """What a cluster runs on: the release of OpenShift (None for another platform), the version of Kubernetes, and the
-    APIs that are served beyond those of Kubernetes and OLM."""
+    """The platform of a cluster: the release of OpenShift (None for another platform), the version of Kubernetes, and
+    the APIs that are served beyond those of Kubernetes and OLM."""
 
     release: Release | None
     kube_version: str
@@ -92,9 +92,10 @@ class MoveFinding(NamedTuple):
 
 
 class OperatorFacts(NamedTuple):
-    """What decides whether an operator goes along with a move: of what is installed, or of a bundle in a catalog.
+    """The facts that decide whether an installed operator, or a bundle in a catalog, supports a move.
 
-    `apis`: what of it needs an API of the platform, each in words; `webhooks`: likewise, with group, versions, plural.
+    `apis`: its parts that need an API of the platform, each in words; `webhooks`: likewise, with group, versions,
+    plural.
     """
 
     maximum: OpenShiftMaximum = OpenShiftMaximum()

@@ -88,10 +88,10 @@ class SubscribedOperator(NamedTuple):
 
 
 class ClusterMoveStep(NamedTuple):
-    """What gets an operator over the move: upgrade it to a version, before or after the cluster moves.
+    """The way of an operator over the move: upgrade it to a version, before or after the cluster moves.
 
     `channel`: the one to subscribe to ("" for that which it has); `csvs`: those that OLM installs on the way, the last
-    one stays, () for none; `approved_only`: OLM would go on from there, unless somebody has to approve.
+    one stays, () for none; `approved_only`: OLM would continue from there, unless a plan needs an approval.
     """
 
     is_before: bool
@@ -154,9 +154,9 @@ def _chain(source: CatalogSource, package: str, channel: str) -> tuple[Entry, ..
 def step_for(
     operator: SubscribedOperator, findings: Iterable[MoveFinding], move: PlatformMove, catalogs: CatalogsMove
 ) -> ClusterMoveStep | None:
-    """What gets an operator with these findings over the move, the least that does; None where no catalog has it.
+    """Return the smallest way of an operator with these findings over the move; None if no catalog has one.
 
-    What blocks has to be upgraded before; anything else rather before than after.
+    An operator that blocks has to be upgraded before; any other one rather before than after.
     """
     before = _steps(operator, move, catalogs, is_before=True)
     step = next(before, None)
@@ -228,11 +228,11 @@ def facts_of_entry(entry: Entry, source: CatalogSource, catalogs: CatalogsMove) 
 
 
 class MovedOperator(NamedTuple):
-    """What the move does to an operator: the CSV that is installed, the verdict with what it rests on, and what gets
-    the operator over it (None: nothing that olmc knows of, or nothing is needed).
+    """The effect of the move on an operator: the installed CSV, the verdict with its reasons, and its way over the move
+    (None: unknown, or not needed).
 
-    `held`: what the operator says against being upgraded itself, "" for nothing. `subscription` is None where nothing
-    asks for it. `number` is its olm.maxOpenShiftVersion where that is a number and no text, else "".
+    `held`: the operator's reason against its own upgrade, "" for none. `subscription` is None for an operator without
+    one. `number` is its olm.maxOpenShiftVersion where that is a number and no text, else "".
     """
 
     namespace: str

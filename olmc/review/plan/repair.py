@@ -169,7 +169,7 @@ def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> 
 
 
 def _made_once(key: ObjectKey, obj: KubernetesObject, repair: Repair) -> Repair:
-    """What InstallPlans make; of anything else no rule speaks."""
+    """Return the repair of an object that an InstallPlan creates; no rule covers other objects."""
     by_plan = key.kind in (CRD_KIND, ACCOUNT, CSV_KIND, "Subscription", "InstallPlan") or key.group == RBAC
     return repair if by_plan or any(label.startswith(COMPONENT_PREFIX) for label in labels_of(obj)) else _UNKNOWN
 
@@ -178,7 +178,7 @@ _UNKNOWN = Repair("unknown", "no rule says who writes it")
 
 
 def serving_names(objects: Iterable[KubernetesObject]) -> frozenset[str]:
-    """What the objects are called that serve the webhooks and APIs of the CSVs with a certificate (R-CERT-2)."""
+    """The names of the objects that serve the webhooks and APIs of the CSVs with a certificate (R-CERT-2)."""
     csvs = (Csv(obj) for obj in objects if obj["kind"] == CSV_KIND and not is_copy(obj))
     served: set[str] = set()
     for csv in csvs:
@@ -272,7 +272,7 @@ def _is_predicted(obj: KubernetesObject) -> bool:
 
 
 def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:
-    """What the InstallPlans are called once the end of their names is that which they install, in their order."""
+    """Return the names of the InstallPlans with the installed CSVs as their end, in their order."""
     names: dict[tuple[str, str], str] = {}
     plans = [obj for obj in objects if _is_plan(obj)]
     for plan in sorted(plans, key=_generation):
@@ -331,7 +331,7 @@ _OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "ServiceAccount": ("secrets", "imagePullSecrets"),
     "Secret": ("data.ca\\.crt", "data.token", "data.namespace"),
 })  # fmt: skip
-"""What controllers write into objects of a kind."""
+"""Yield the fields that controllers write into objects of a kind."""
 
 
 def _without(value: dict[str, Any], path: list[str]) -> None:
@@ -399,7 +399,7 @@ def _webhook(hook: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """What OLM settles on: of CSVs no history, of lists that its queues write no order."""
+    """Return the final state of OLM: of CSVs no history, of lists that its queues write no order."""
     namespace = text(mapping(obj.get("metadata")).get("namespace"))
     status: dict[str, Any] = _with_plan_names(_cleaned(obj["status"], is_status=True), plans, namespace)
     if obj["kind"] == CSV_KIND:
@@ -557,7 +557,7 @@ def _cause(
 def _reasons(
     key: ObjectKey, item: DriftedObject, obj: KubernetesObject, drifted: Iterable[ObjectKey]
 ) -> Iterator[ObjectKey]:
-    """What an object is there for; for one that differs, the CSVs that its group writes of (R-OG-11, R-OG-17)."""
+    """Yield the causes of an object; for one that differs, the CSVs from which its group is written (R-OG-11, R-OG-17)."""
     if item.kind == "different":
         of_group = NamespacedName(key.namespace, key.name) if key.kind == "OperatorGroup" else group_by_label(obj)
         if of_group is not None and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
@@ -580,7 +580,7 @@ _GIVEN = "the prediction begins with it"
 
 
 class Verification(NamedTuple):
-    """What came out: how many objects were predicted, how many of them are in the cluster as predicted, what is not,
+    """The result: how many objects were predicted, how many of them are in the cluster as predicted, the differences,
     and how many objects were not compared, by the reason."""
 
     compared: int

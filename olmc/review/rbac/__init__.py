@@ -1,4 +1,4 @@
-"""Who may do what after a compilation, and which of it is dangerous: `olmc rbac` and reviews of upgrades.
+"""The permissions of subjects after a compilation, and the dangerous ones: `olmc rbac` and reviews of upgrades.
 
 Rendered objects go in; permissions, their holders, risks and answers come out, as data and as text.
 

@@ -1,4 +1,4 @@
-"""Which permissions are dangerous, how much, and why: the table that `olmc rbac` and reviews of upgrades go by."""
+"""The dangerous permissions, their level, and the reason: the table of `olmc rbac` and of reviews of upgrades."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from olmc.k8s.objects import ANY, OLM_GROUP, OLM_V1_GROUP, RBAC, PolicyRule
 
 
 class Level(IntEnum):
-    """How much a permission deserves a look before it is approved.
+    """The level of a permission, by the need to review it.
 
-    CRITICAL: a way to all of the cluster. HIGH: a way to credentials, nodes or what belongs to others. MEDIUM: power
-    over what others rely on. LOW: wider than it looks, or grows by itself.
+    CRITICAL: a way to all of the cluster. HIGH: a way to credentials, nodes or objects of others. MEDIUM: power over
+    objects on which others rely. LOW: wider than it looks, or grows by itself.
     """
 
     NONE = 0

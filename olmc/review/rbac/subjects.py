@@ -40,7 +40,7 @@ USER_ROLES = ("admin", "edit", "view")
 """The roles that users of a namespace are given, the widest first."""
 
 AGGREGATE_TO = f"{RBAC}/aggregate-to-"
-"""What the labels begin with by which ClusterRoles become parts of these."""
+"""The prefixes of the labels by which ClusterRoles become parts of these."""
 _READ = "get list watch"
 _WRITE = "create delete deletecollection patch update"
 
@@ -199,7 +199,7 @@ def role_of_constraint(role: ObjectKey) -> Rendered:
 # Who has which permissions by the RBAC of a cluster, with the ClusterRoles that every cluster has.
 
 DEFAULT_NAMESPACE = "default"
-"""Where kubectl puts what names no namespace."""
+"""The namespace that kubectl uses for objects that name none."""
 
 
 class Grant(NamedTuple):
@@ -241,7 +241,7 @@ class RoleGrant(NamedTuple):
     rules: tuple[SourceRule, ...]
 
     def of(self, rule: SourceRule) -> Grant:
-        """What it grants by one of its rules."""
+        """A grant by one of its rules."""
         return Grant(self.subject, self.namespace, rule.rule, self.role, rule.source, self.binding, rule.provenance)
 
 
@@ -259,12 +259,12 @@ class Permissions(NamedTuple):
 
     @property
     def grants(self) -> tuple[Grant, ...]:
-        """What bindings give, rule by rule, which may be much."""
+        """Return the grants of bindings, rule by rule, which may be many."""
         return _grants(self.bound)
 
     @property
     def gains(self) -> tuple[Grant, ...]:
-        """What aggregated roles have, rule by rule."""
+        """Return the grants of aggregated roles, rule by rule."""
         return _grants(self.gained)
 
     @property
@@ -445,7 +445,7 @@ def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterat
 
 
 def _gained(role: ObjectKey, sources: _Sources) -> Iterator[RoleGrant]:
-    """What an aggregated role has beyond what every cluster has."""
+    """Return the rules of an aggregated role beyond those of every cluster."""
     if sources.roles.by_identity[role].selectors:
         rules = sources.news(role)
         if rules:

@@ -59,7 +59,7 @@ Finder = Callable[[Grant], Location | None]
 _DETAILED_FROM = Level.MEDIUM
 """From this level on a permission is shown by itself, with where it comes from; others are summed up."""
 _MOST, _MOST_GROUPS = 100, 20
-"""How much of a list is shown: a rule of untrusted input may have thousands of values, and all of its groups stand with
+"""The shown part of a list: a rule of untrusted input may have thousands of values, and each of its groups appears with
 each of its resources. JSON has all of them."""
 
 
@@ -285,9 +285,10 @@ _MOST_ABLE, _MOST_GRANTS = 5_000, 20
 
 
 class AccessQuestion(NamedTuple):
-    """What somebody might do: any of `requests`, one for each API group that has such a resource.
+    """A possible action: any of `requests`, one for each API group that has such a resource.
 
-    `namespace`: where, "" in all at once, None anywhere. Resources that are not `namespaced` are in none of them.
+    `namespace`: the namespace, "" for all at once, None for any. Resources that are not `namespaced` are in none of
+    them.
     """
 
     in_words: str
@@ -297,9 +298,10 @@ class AccessQuestion(NamedTuple):
 
 
 class Able(NamedTuple):
-    """Who can, where ("" in the whole cluster, None where the role is bound), which objects (() any), and why.
+    """The able subjects, the scope ("" in the whole cluster, None where the role is bound), the objects (() any), and
+    the reason.
 
-    Of `grants` that are too many so many are left out as `more_grants` says.
+    `more_grants` is the number of `grants` that are left out of too many.
     """
 
     subject: Subject
@@ -336,9 +338,9 @@ def parse_question(
 
 
 def namespace_remark(namespace: str | None, permissions: Permissions, namespaces: Iterable[str]) -> str:
-    """What to say about a namespace that neither the workspace nor a permission has, "" about any other.
+    """Return a note on a namespace that neither the workspace nor a permission has, "" for any other.
 
-    It may be there in a cluster all the same, so this is no error.
+    It may exist in a cluster all the same, so this is no error.
     """
     known = {*namespaces, *(role.namespace for role in permissions.bound if role.namespace)}
     if not namespace or namespace in known:

@@ -1,4 +1,4 @@
-"""What a report says of each operator: versions, objects, images, APIs, permissions, and what is wrong with it."""
+"""The pages of a report about each operator: versions, objects, images, APIs, permissions, and its problems."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class ReportExtensions(NamedTuple):
     pages: Mapping[str, ExtensionPage] = MappingProxyType({})
 
     def of(self, row: OperatorStatus) -> ExtensionPage:
-        """What there is to say of the operator in a row, nothing if it is of none."""
+        """Yield the facts about the operator in a row, none if it is of none."""
         return self.pages.get(row.extension, ExtensionPage())
 
 
 def report_extensions(workspace: Workspace, results: Sequence[ExtensionOutcome]) -> ReportExtensions:
-    """What a report needs to know of ClusterExtensions."""
+    """The facts about ClusterExtensions that a report needs."""
     return ReportExtensions(
         tuple(extension_states(results)),
         {result.extension.name: _extension_page(workspace, result) for result in results},
@@ -159,7 +159,7 @@ class OwnedCrd(NamedTuple):
 
 
 class ReportPermission(NamedTuple):
-    """What an account may do, where, and the names of the risks of it."""
+    """A permission of an account, its scope, and the names of its risks."""
 
     level: str
     allows: str
@@ -439,7 +439,7 @@ class ReportCatalog(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a report begins with; `findings` gravest first, `counts` how many there are of each severity."""
+    """The start of a report; `findings` most severe first, `counts` how many there are of each severity."""
 
     name: str
     operators: tuple[OperatorPage, ...]
@@ -550,7 +550,7 @@ def _navigation(overview: Overview, with_plan: bool) -> Iterator[PageLink]:
 
 
 def _columns(overview: Overview) -> Iterator[tuple[str, str]]:
-    """What the matrix calls each operator: its package, with its namespace where there are several of it."""
+    """Return the name of each operator in the matrix: its package, with its namespace if there are several of it."""
     counts = Counter(page.status.package for page in overview.operators)
     for page in overview.operators:
         row = page.status

@@ -1,4 +1,4 @@
-"""What compiles and still looks wrong.
+"""Find suspicious content that compiles.
 
 A lint takes a `LintSubject` and yields diagnostics; `olmc.review.check.check.LINTS` has all of them.
 """

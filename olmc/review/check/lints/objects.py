@@ -315,9 +315,9 @@ class _Danger(NamedTuple):
 
 
 def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
-    """What each operator could do with its permissions: ways to the whole cluster, and what is less grave.
+    """Report the dangers of each operator's permissions: ways to the whole cluster, and smaller ones.
 
-    Roles and bindings that a bundle brings beside its CSV count like what the CSV asks for.
+    Roles and bindings that a bundle brings beside its CSV count like the permissions in the CSV.
     """
     for obj, source, bundle in _csvs(subject):
         held = (*_dangers(obj, source), *(_bundled_dangers(bundle) if bundle is not None else ()))

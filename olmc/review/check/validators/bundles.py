@@ -158,7 +158,7 @@ def _image_findings(csv: Csv) -> Iterator[Finding]:
 
 
 def size_findings(folder: BundleFolder, name: str) -> Iterator[Finding]:
-    """What is reported about the size of a bundle whose CSV has this name (R-CAT-232)."""
+    """Yield the findings about the size of a bundle whose CSV has this name (R-CAT-232)."""
     sizes = folder.sizes()
     problem = "" if sizes.compressed else "unable to check the bundle compressed size"
     problem = problem or ("" if sizes.whole else "unable to check the bundle size")
@@ -365,7 +365,7 @@ OPTIONAL_VALIDATORS: Mapping[str, Validator] = MappingProxyType(
 
 
 class ValidatedBundle(NamedTuple):
-    """What is validated: the folder of a bundle, and the bundle in it (None when there is no CSV)."""
+    """The input of validation: the folder of a bundle, and the bundle in it (None without a CSV)."""
 
     folder: BundleFolder
     bundle: Bundle | None
@@ -391,9 +391,9 @@ def _assemble(folder: BundleFolder) -> Bundle | None:
 
 
 def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> Iterator[Finding]:
-    """What all default validators, and the optional ones that are asked for, find in a bundle.
+    """Yield the findings of all default validators, and of the selected optional ones, in a bundle.
 
-    As with the tools, a folder that is no bundle is not looked into (R-CAT-203), and what can't be decoded is not
+    As with the tools, a folder that is no bundle is not read (R-CAT-203), and content that can't be decoded is not
     validated.
     """
     folder, bundle = subject
@@ -423,7 +423,7 @@ def subject_findings(subject: ValidatedBundle, settings: ValidatorSettings) -> I
 
 
 class Validated(NamedTuple):
-    """How much was validated."""
+    """The number of validated bundles."""
 
     bundles: int
 

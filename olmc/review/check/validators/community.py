@@ -42,7 +42,7 @@ NamesByKind = Mapping[str, list[str]]
 
 
 class Removed(NamedTuple):
-    """What a bundle has of the APIs that a release of Kubernetes removed; `soft` may be for another version."""
+    """The APIs of a bundle that a release of Kubernetes removed; `soft` may be for another version."""
 
     minor: int
     names: NamesByKind
@@ -90,7 +90,7 @@ def format_kinds(names: NamesByKind) -> str:
 
 
 def removed_in_1_22(bundle: Bundle) -> Removed:
-    """What Kubernetes 1.22 has removed."""
+    """The APIs that Kubernetes 1.22 has removed."""
     return Removed(22, _objects(bundle, 22), {})
 
 
@@ -143,7 +143,7 @@ _VALUE = regex(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
 
 
 class _Verdict(NamedTuple):
-    """What is reported about the annotation: as an error, or as a warning."""
+    """Yield the finding about the annotation: as an error, or as a warning."""
 
     error: str = ""
     warning: str = ""
@@ -342,7 +342,7 @@ def operatorhub_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
 
 
 def operatorhub_v2_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
-    """What OperatorHub.io asks of a CSV (R-CAT-241)."""
+    """Yield the findings about OperatorHub.io's demands on a CSV (R-CAT-241)."""
     csv = csv_of(bundle.csv)
     for rule, keys, detail in _problems(csv.spec):
         yield Finding(rule, about(csv.name, detail), csv.place("spec", *keys))

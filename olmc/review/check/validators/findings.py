@@ -1,6 +1,5 @@
-"""What validators find and look at, and what their caller can choose, in the words of the tools (R-CAT-200,
-R-CAT-201).
-"""
+"""The findings and the input of validators, and the choices of their caller, in the words of the tools (R-CAT-200,
+R-CAT-201)."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ SUITES: Mapping[str, tuple[str, ...]] = MappingProxyType({"operatorframework": O
 
 
 class Platform(NamedTuple):
-    """What an image runs on, printed as `os/arch`."""
+    """The platform of an image, printed as `os/arch`."""
 
     os: str
     arch: str
@@ -398,14 +397,14 @@ class _Images(NamedTuple):
 
 
 class _Promise(NamedTuple):
-    """What the labels of a CSV say: operating systems and architectures."""
+    """The labels of a CSV: operating systems and architectures."""
 
     systems: tuple[str, ...]
     archs: tuple[str, ...]
 
 
 def multiarch_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterator[Finding]:
-    """What is known, and not known, about the platforms of a bundle's images."""
+    """The known and unknown facts about the platforms of a bundle's images."""
     csv = csv_of(bundle.csv)
     tool = settings.container_tool.lower()
     if tool not in _TOOLS:
@@ -493,7 +492,7 @@ def _unsupported(images: _Images, promise: _Promise) -> Iterator[str]:
 
 
 def _provided(images: _Images, labelled: tuple[str, ...], usual: str, field: str) -> list[str]:
-    """What the labels and the manager's images provide together, as far as it is known."""
+    """Return the platforms that the labels and the manager's images provide together, as far as they are known."""
     known = {getattr(platform, field) for image in images.manager for platform in images.platforms[image]}
     return sorted({*(labelled or (usual,)), *known} - {"", "error"})
 

@@ -182,7 +182,7 @@ def _sizes(root: Path, folder: Folder) -> Sizes:
 
 
 def missing_folders(folder: BundleFolder) -> Iterator[Finding]:
-    """What is reported about a folder without manifests/ or metadata/; nothing else is checked of such a folder."""
+    """Yield the finding about a folder without manifests/ or metadata/; such a folder has no other checks."""
     if folder.manifests is None:
         yield Finding(rules.FOLDERS, "Unable to locate manifests directory", folder.place)
     if folder.metadata is None:
@@ -190,7 +190,7 @@ def missing_folders(folder: BundleFolder) -> Iterator[Finding]:
 
 
 def media_type(folder: BundleFolder) -> str:
-    """What kind of bundle the files of manifests/ make: `registry+v1`, `helm` or `plain`; "" without files."""
+    """Return the kind of bundle by the files of manifests/: `registry+v1`, `helm` or `plain`; "" without files."""
     files = folder.manifests or ()
     # The tools infer the type from the files, and hold the annotation against it (R-CAT-204).
     if any(file.name == "Chart.yaml" and isinstance(file.value, dict) and file.value.get("name") for file in files):
