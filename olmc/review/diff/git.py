@@ -756,7 +756,7 @@ def _tree_of(ref: str) -> str | None:
         known = _commits_named(name)
         if len(set(known.values())) > 1:
             meant = " and ".join(sorted(known))
-            # Whoever may push a tag may not be one of those who may change the branch.
+            # A user who may push a tag may lack the right to change the branch.
             branch = min(known, key=lambda ref: (not ref.startswith(_BRANCHES), ref.startswith(_TAGS), ref))
             raise AmbiguousRefError(
                 f"{name} stands for different commits, {meant}", f"Name one of them in full, such as {branch}."

@@ -557,7 +557,7 @@ def _cause(
 def _reasons(
     key: ObjectKey, item: DriftedObject, obj: KubernetesObject, drifted: Iterable[ObjectKey]
 ) -> Iterator[ObjectKey]:
-    """Yield the causes of an object; for one that differs, the CSVs from which its group is written (R-OG-11, R-OG-17)."""
+    """Yield the causes of an object; for a different one, the CSVs of its group (R-OG-11, R-OG-17)."""
     if item.kind == "different":
         of_group = NamespacedName(key.namespace, key.name) if key.kind == "OperatorGroup" else group_by_label(obj)
         if of_group is not None and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
