@@ -243,6 +243,7 @@ class RuleTag(Enum):
     OPEN_VALUE = "a value that no file has decides it"
     GROUP_UNSEEN = "another repository may bring the OperatorGroup"
     OUTCOME_UNKNOWN = "a cluster may install something that the workspace does not have"
+    OF_WORKSPACE = "it is so only if the file is applied with the workspace"
 
 
 class FileChange(NamedTuple):

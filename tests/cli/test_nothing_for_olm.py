@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from commands import olmc
+from scenarios import write
 
 OPERATOR = """\
 apiVersion: v1
@@ -162,3 +164,43 @@ def test_places_in_a_commit_have_its_name() -> None:
     result = olmc("plan", "clusters", "--from", "git:HEAD")
     assert result.exit_code == 3
     assert result.stderr.startswith("git:HEAD/operator.yaml:")
+
+
+APART = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {generateName: count-}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: FOLDER, image: "example.com/count"}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: counted, namespace: harbour}
+data: {folder: FOLDER}
+"""
+OF_OLM = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+
+
+PLAIN_NAME = str.maketrans("/.", "--")
+
+
+def reported(root: Path, files: dict[str, str]) -> list[str]:
+    write(root, {path: text.replace("FOLDER", path.translate(PLAIN_NAME)) for path, text in files.items()})
+    return sorted(each["code"] for each in json.loads(olmc("check", str(root), "-o", "json").stdout)["findings"])
+
+
+def test_plain_objects_that_may_be_applied_apart_are_no_mistake(tmp_path: Path) -> None:
+    """No tool is known to apply folders without OLM together, nor each of their files."""
+    folders = {"demo/one/job.yaml": APART, "demo/two/job.yaml": APART}
+    assert reported(tmp_path / "without", folders) == []
+    assert reported(tmp_path / "beside", {**folders, "operators/group.yaml": OF_OLM}) == []
+    whole = {**folders, "group.yaml": OF_OLM}
+    assert reported(tmp_path / "whole", whole) == ["OLMC127", "OLMC156", "OLMC156", "OLMC171", "OLMC171"]
+    together = {"demo/a.yaml": APART, "demo/b.yaml": APART, "operators/group.yaml": OF_OLM}
+    assert reported(tmp_path / "together", together) == ["OLMC127"]
+
+
+def test_a_template_of_openshift_is_no_object_of_the_workspace(tmp_path: Path) -> None:
+    """`oc process` makes objects of each file, whatever the Templates are called."""
+    template = "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: beacon}\nobjects: []\n"
+    files = {"first.yaml": template, "second.yaml": f"{template}message: more\n", "group.yaml": OF_OLM}
+    assert reported(tmp_path, files) == []

@@ -16,7 +16,7 @@ from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Reason, Un
 from olmc.compiler.olm.naming import CORE_KINDS
 from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.k8s.api.applied import applied_objects
+from olmc.k8s.api.applied import PROCESSED_GROUP, applied_objects
 from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.gojson import fold, unmarshal
@@ -92,7 +92,8 @@ def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, repo
     if not options.default_namespace:
         for manifest in nowhere:
             obj = manifest.object
-            if gvk_of(obj).group != OLM_GROUP:  # of what OLM looks at, the consequences are reported
+            # Of what OLM looks at, the consequences are reported.
+            if gvk_of(obj).group not in (OLM_GROUP, PROCESSED_GROUP):
                 place = at(manifest.source, "metadata")
                 report.add(rules.UNPLACED.finding(place, kind=obj["kind"], name=obj["metadata"]["name"]))
         return manifests

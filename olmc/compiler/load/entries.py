@@ -370,6 +370,15 @@ def unapplied_files(root: Path, folder: Folder) -> frozenset[str]:
     )
 
 
+def folders_without_olm(root: Path, folder: Folder) -> frozenset[str]:
+    """The folders of a workspace with nothing of OLM in their files, which a tool may apply by themselves or not at
+    all; none in a workspace with objects at its top, which may be applied as a whole."""
+    if has_own_objects(root, folder):
+        return frozenset()
+    of_folders = (below._replace(folders=()) for below in _outside_of_bundles(folder))
+    return frozenset(alone.path for alone in of_folders if is_without_olm(root, alone))
+
+
 def _has_own_olm(root: Path, folder: Folder) -> bool:
     """Return whether there are objects of OLM in the files of a folder itself."""
     return any(_is_whole_olm(root, folder.join(name)) for name in folder.files)

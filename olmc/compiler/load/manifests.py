@@ -16,7 +16,7 @@ from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.rules.findings import workspace as misspelt_rules
 from olmc.compiler.rules.findings import workspace as rules
-from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
+from olmc.k8s.api.applied import PROCESSED_GROUP, is_for_tools, is_list, is_object, items_of
 from olmc.k8s.api.restmapper import builtin_kinds
 from olmc.k8s.api.validation.metadata import (
     api_version_problems,
@@ -359,7 +359,8 @@ def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[M
     for manifest in manifests:
         key = object_key(manifest.object)
         if key in last:
-            twice.append((key, locate(last[key].source, ()), locate(manifest.source, ())))
+            if key.namespace or key.group != PROCESSED_GROUP:
+                twice.append((key, locate(last[key].source, ()), locate(manifest.source, ())))
             # Out first, since a key that is set again would keep its old place.
             del last[key]
         last[key] = manifest

@@ -54,6 +54,10 @@ def is_for_tools(obj: KubernetesObject) -> bool:
     return bool(obj["apiVersion"].startswith(_TOOLS))
 
 
+PROCESSED_GROUP = "template.openshift.io"
+"""The group of Templates of OpenShift. `oc process` makes objects of a file with one, which has no namespace then."""
+
+
 def is_applied(obj: KubernetesObject) -> bool:
     """Return whether an object is meant for a cluster, and not for tools that read files."""
     return not obj["apiVersion"].startswith(_NEVER_APPLIED)

@@ -16,6 +16,7 @@ from olmc.compiler.api import NO_INPUTS, Compilation, emptiness
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
+from olmc.compiler.load.entries import folders_without_olm
 from olmc.compiler.load.files import (
     Folder,
     ScannedFolder,
@@ -835,14 +836,34 @@ def check_compiled(
         found = check_clusters(request.root, done, lenient, request.options, request.fixed)
         return select_findings(found, rules.select, rules.ignore)
     left = left_out_of(request.root, made) if not made.failed else ()
+    found_so_far = (*_in_workspace(request, made.diagnostics), *more)
     compiled = CheckInput(
-        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions,
+        made.workspace, made.settled, found_so_far, made.suppressed, left, made.objects, made.extensions,
         is_entry=request.part is not None,
     )  # fmt: skip
     if rules.remedies and made.workspace is not None and not made.failed:
         compiled = compiled._replace(diagnoses=with_fixes(request, made, diagnose(scene_of(made)), rules.remedies))
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope, request.tree)
     return select_findings(found, rules.select, rules.ignore)
+
+
+def _in_workspace(request: CompileRequest, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The findings without those about plain objects that may be applied apart from the workspace."""
+    listed = list(diagnostics)
+    if request.tree is None or not any(RuleTag.OF_WORKSPACE in each.tags for each in listed):
+        return listed
+    apart = folders_without_olm(request.root, request.tree.folder)
+    return [each for each in listed if RuleTag.OF_WORKSPACE not in each.tags or not _is_apart(each, apart)]
+
+
+def _is_apart(finding: Diagnostic, folders: frozenset[str]) -> bool:
+    """Whether a finding is about files in these folders alone. What is in one folder, or below it, is applied
+    together."""
+    places = [place for place in (finding.location, *(place for _, place in finding.related)) if place is not None]
+    homes = [posixpath.dirname(place.path) for place in places]
+    top = min(homes, key=len, default="")
+    is_together = len(homes) > 1 and all(f"{home}/".startswith(f"{top}/") for home in homes)
+    return bool(homes) and folders.issuperset(homes) and not is_together
 
 
 def cel_problem(rule: str) -> str:

@@ -66,6 +66,7 @@ TWICE = Rule(
     "{identity} is defined more than once; the last definition wins",
     "Keep one of the two.",
     "Of two manifests for one object a cluster keeps what was applied last, which is rarely what was meant.",
+    tags=frozenset({RuleTag.OF_WORKSPACE}),
 )
 IN_FOLDERS = Rule(
     "OLMC128",
@@ -76,6 +77,7 @@ IN_FOLDERS = Rule(
     "Compile the folders of one cluster (olmc check FOLDER), and leave the others out with .olmcignore.",
     "Folders that define the same objects are often variants, of which a cluster gets one. Compiled together, they are "
     "a cluster that does not exist.",
+    tags=frozenset({RuleTag.OF_WORKSPACE}),
 )
 REFUSED = Rule(
     "OLMC129",
@@ -295,6 +297,7 @@ GENERATED_NAME = Rule(
     "Give it a name: with generateName, kubectl apply refuses it, and each creation makes another one.",
     "Of generateName the API server makes a name with five characters by chance. olmc takes five that follow from the "
     "object, so that the same input gives the same output.",
+    tags=frozenset({RuleTag.OF_WORKSPACE}),
 )
 
 
@@ -379,7 +382,7 @@ UNPLACED = Rule(
     "kubectl puts such an object into the namespace of its context, Argo CD into that of the Application, kustomize "
     "into the one of the kustomization. olmc can't know them and leaves the object as it is; it shows the permissions "
     "of the object in namespace default.",
-    tags=frozenset({RuleTag.OF_REPOSITORY}),
+    tags=frozenset({RuleTag.OF_REPOSITORY, RuleTag.OF_WORKSPACE}),
 )
 
 
