@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
-# What `olmc check` prints, in each of its formats.
+# The output of `olmc check`, in each of its formats.
 
 
 def _skipped(done: Sequence[CheckResult]) -> str:
@@ -163,7 +163,7 @@ def print_findings(
         if clusters:
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
-        # What an OpenShift serves no other cluster has, and the finding itself is only for those who ask for all.
+        # Features of an OpenShift are in no other cluster, and the finding itself is only for users who ask for all.
         aside += ", taken for OpenShift" * any(each.code == OPENSHIFT.code for each in found)
         aside += _skipped(done)
         is_empty = is_empty and not any(each.severity >= least for each in found)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.model.options import Options
 
-# What a process of the command line has: exit codes, what it is given, and streams that depend on no locale.
+# The common parts of a process of the command line: exit codes, inputs, and streams that depend on no locale.
 
 DONE = 0
 FINDINGS = 1  # an operator would fail, or a check differs
@@ -175,7 +175,7 @@ def say_table(text: str, *, wide: bool) -> None:
         columns = get_terminal_size().columns
         given = text.splitlines()
         lines = fitted(given, columns)
-        # What is indented tells about the row above, and goes on in the next line of the terminal.
+        # An indented line belongs to the row above, and continues in the next line of the terminal.
         wide_rows = {line for line in lines if len(_ESCAPE.sub("", line)) > columns and not line.startswith("    ")}
         if wide_rows or lines != given:
             text = "".join(
@@ -258,7 +258,7 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
 def diagnostics_text(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
     """Return the text that `tell` prints."""
     listed = list(seen_from(folder_from_here(root), diagnostics))
-    # What leaves an operator unknown stands where failures do: a reader has to know it as well.
+    # Findings that leave an operator unknown appear among failures: a reader has to know them as well.
     shown = [each for each in listed if each.severity >= least or (each.is_open and least <= Severity.FAILURE)]
     return as_text(shown, least=Severity.INFO, color=True) + _aside(listed, least, folder_from_here(root))
 

@@ -249,7 +249,7 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
     """Raise BadParameter for a kind that nothing can be of."""
     from olmc.compiler.reconcile.misspelling import possible_objects
 
-    # What both renderings have just so was never read, and may be of any kind.
+    # Objects that both renderings have unchanged were never read, and may be of any kind.
     if reading.sides is None or any(side.shared for side in reading.sides):
         return
     there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]

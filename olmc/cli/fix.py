@@ -225,7 +225,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
     else:
         done = migrate_part(CompileRequest(path), config_text(path))
     script = "".join(chain.from_iterable(scripts.items()))
-    # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
+    # The changes of a migration are reported once they are written, or shown: if that fails, nothing changes.
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)
     tell(done.remarks, path, least=Severity.INFO)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.cache import Cache
 
-# What all commands of `olmc fleet` do: find clusters, have their tasks done, show progress, and print the report.
+# The common work of all commands of `olmc fleet`: find clusters, run their tasks, show progress, and print the report.
 
 
 class FleetInput(NamedTuple):
@@ -110,7 +110,7 @@ def read_fleet(given: FleetOptions, from_: str = "", *, has_default: bool = Fals
         trees = [work_tree(real_path(Path(from_))), work_tree(top)]
     else:
         trees = [work_tree(top)]
-    # What is written or kept beside the repository's own files is no input.
+    # Files that are written or kept beside the repository's own files are no input.
     try:
         entries, idle = entries_of(top, relative, trees)
     except TooDeepError as error:

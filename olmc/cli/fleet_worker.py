@@ -142,7 +142,7 @@ def _input_before(given: _Given) -> Input | None:
         return Input(given.before, given.beside_before)
     now = _release(given)
     listed = _releases(given.before)
-    # What stands first says who installs what: applier, name and namespace.
+    # The first three values name the installation: applier, name and namespace.
     release = next((old for old in listed if old and now and old[:3] == now[:3]), None)
     return Input(given.before, given.beside_before, release=release if now else listed[given.release])
 

@@ -111,7 +111,7 @@ def command_of(declared: Declared, name: str) -> click.Command:
 
 
 def _param_of(param: DeclaredOption) -> click.Parameter:
-    # What is not given is click's to decide: of some values None is another one than none.
+    # click decides the values that are not given: for some of them None is a special value.
     values: dict[str, Any] = {
         name: value for name, value in param._asdict().items() if value != DeclaredOption._field_defaults.get(name)
     }
@@ -253,7 +253,7 @@ class Commands(click.Group):
             near = close_matches(name, shown, 2, POSSIBLE)
             hint = did_you_mean(*near) or f"There is {', '.join(shown)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
-        # What a statement about the output names (olmc.cli.verify).
+        # The arguments that a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])
         return super().resolve_command(ctx, args)
 
@@ -427,7 +427,7 @@ _FOLD = "\f"
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
-# What `olmc --help` shows: the commands by task, those first that somebody new begins with.
+# The output of `olmc --help`: the commands by task, with those for beginners first.
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "fleet", "diff", "check", "fix", "rbac", "report"),

@@ -200,7 +200,7 @@ if TYPE_CHECKING:
 
     from olmc.review.diff.both_sides import BegunCluster
     from olmc.review.plan.leftovers import Plan
-# What of Secrets changes is to be known; a comparison masks it.
+# Changes of Secrets must be known; a comparison masks them.
 _COMPARED = Options(show_secrets=True)
 
 
@@ -248,7 +248,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     paths, output, verbose = opts.paths, opts.output, opts.verbose
     present = tuple(_existing(ctx, path) for path in paths) if opts.allow_empty else paths
     fields, move = fields_of(opts.compiling), checked_move(*opts.move)
-    # What a .gitignore keeps out of the repository is no change of a branch.
+    # Files that a .gitignore keeps out of the repository are no change of a branch.
     if not move.is_asked and (not fields["from_"] or any(as_revision(name) is not None for name in fields["from_"])):
         present = tuple(as_committed(path) if path.is_dir() else path for path in present or (Path(),))
     inputs = inputs_of(ctx, present, opts.entries)
@@ -331,7 +331,7 @@ def _plan_repository(
 ) -> int | None:
     """Print the plan for all clusters of a repository, and return the exit code; None where neither side is one."""
     known = repository_at(root, tree)
-    # What is a workspace now may have been a repository before.
+    # A workspace may have been a repository before.
     now = known if known is not None or not may_have_been_repository(root, tree) else as_repository(root, tree.folder)
     if now is None:
         return None

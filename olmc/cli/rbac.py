@@ -233,7 +233,7 @@ def _print_installers(done: Compilation, output: str) -> int:
     return FINDINGS if unknown else DONE
 
 
-# What a review of permissions looks at: operators as they would be once they run, and what keeps them from it.
+# The input of a review of permissions: operators as they would run, and the obstacles to that.
 
 _DECIDING = frozenset((RBAC, OLM_GROUP, "olm.operatorframework.io", "apiextensions.k8s.io"))
 """The groups of which objects decide on permissions."""

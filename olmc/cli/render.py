@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from olmc.cli.verify import State
     from olmc.compiler.output.directory import Changes
 
-# What `olmc render` keeps of each path that it has compiled: what is reported about it, and its text, but no
-# cluster.
+# The results that `olmc render` keeps of each compiled path: the findings about it, and its text, but no cluster.
 
 
 class RenderOrder(NamedTuple):

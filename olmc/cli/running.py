@@ -188,7 +188,7 @@ def _value(kind: Kind | None, value: Any) -> Any:
         return int(value)
     if not isinstance(kind, PathOf):
         return value
-    # What click has to say about a path it says by itself.
+    # click itself reports problems of a path.
     if not value or kind.exists:
         raise _UnclearError
     path = Path(value)

@@ -32,7 +32,7 @@ from olmc.review.attestation.statement import (
 )
 from olmc.version import __version__
 
-# What a statement may say of a call of `olmc render`, which `olmc verify --recompile` repeats.
+# The parts of a call of `olmc render` in a statement, which `olmc verify --recompile` repeats.
 
 OF_PLACE = {"output_dir": True, "provenance": True, "fail_on_change": False, "jobs": True}
 """The options that choose the place or the maker of an output, not its content, each with whether it takes a value. A
@@ -74,7 +74,7 @@ def stated_call(arguments: Sequence[str], variables: Mapping[str, str]) -> State
     for param in order:
         if isinstance(param, click.Option) and param.name not in STATED:
             raise click.UsageError(f"{max(param.opts, key=len)} is nothing that a statement says")
-    # What is not given has a value of click's own.
+    # A parameter that is not given has click's default value.
     words = values["paths"] if isinstance(values.get("paths"), tuple) else ()
     if others := [word for word in words if not word or str(Path(word)) == STREAM]:
         raise click.UsageError(f"{others[0]!r} is no folder")

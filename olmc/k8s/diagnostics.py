@@ -380,7 +380,7 @@ class Report:
         return max((d.severity for d in self.found), default=None)
 
 
-# What a rule is: a stable code with everything that `olmc explain` and the docs say about it.
+# A rule: a stable code with everything that `olmc explain` and the docs say about it.
 
 IN_STATUS = frozenset({RuleTag.IN_STATUS})
 _DRAWN = " \t\r│├└─"

@@ -71,7 +71,7 @@ LIMITS = (
 """Those of what is compiled, in the order of the table."""
 
 
-# What rules in CEL cost, all together: many that cost little each are as bad as one that costs much.
+# The cost of all rules in CEL together: many cheap rules are as bad as one expensive one.
 
 
 class CelMissingError(Exception):

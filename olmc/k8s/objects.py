@@ -296,7 +296,7 @@ def _differ_in_type(old: Any, new: Any) -> bool:
     return isinstance(old, bool) is not isinstance(new, bool)
 
 
-# What is secret in a Secret, and how it is shown: not at all, or, where two are compared, as kubectl diff does.
+# The secret parts of a Secret, and their display: none, or in comparisons the one of kubectl diff.
 
 REDACTED = "REDACTED"
 """The text that replaces values of Secrets in renderings."""
@@ -320,7 +320,7 @@ _OPEN_METADATA = frozenset(
     """.split()
 )
 
-# What other tools keep of the whole object, packed maybe.
+# Annotations in which other tools keep the whole object, possibly packed.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
 _Path = tuple[str, str, str]
 _SHORTEST = {"annotations": 6, "labels": 16}

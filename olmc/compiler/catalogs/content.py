@@ -152,7 +152,7 @@ def _synthesize_csv(package: Package, bundle: CatalogBundle, fields: Any) -> Kub
     spec: dict[str, Any] = {
         target: fields[name] for name, target in _METADATA_FIELDS.items() if fields.get(name) is not None
     }
-    # What package servers show of an operator without a description of its own (R-CAT-123).
+    # The description that package servers show for an operator without one (R-CAT-123).
     if not spec.get("description"):
         spec["description"] = package.description
     spec["version"] = bundle.version

@@ -290,7 +290,7 @@ def _go_json(value: Any) -> str:
     return encode_plain(value).decode()
 
 
-# What is wrong with a catalog: all of it at once and with places, the first error in OLM's words.
+# The problems of a catalog: all at once and with places, the first error in OLM's words.
 
 Keys = tuple[str | int, ...]
 
@@ -515,7 +515,7 @@ def derived_properties(bundle: UncataloguedBundle, report: Report) -> list[Prope
         properties.append(_package_property(bundle.package, bundle.version, release_of(bundle)))
     properties += _annotation_properties(bundle, report)
     properties += _gvks(GVK_PROPERTY, provided_apis(bundle.objects))
-    # What people wrote comes before what follows from the CSV and the CRDs; of the same twice the first stays.
+    # Properties that people wrote come before those of the CSV and the CRDs; the first of two equal ones stays.
     distinct: dict[tuple[str, str], Property] = {}
     for prop in properties:
         distinct.setdefault((prop.type, raw(prop.value)), prop)

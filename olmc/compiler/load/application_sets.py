@@ -127,7 +127,7 @@ def _of_matrix(matrix: Mapping[str, Any], repository: _Repository) -> list[Param
             made += [{**row, **column} for column in _generated(filled, repository)]
             _within(made)
         return made
-    # What does not depend on the other is generated once: in each other, matrices multiply.
+    # A generator that does not depend on the other runs once: nested matrices multiply.
     columns = _generated(second, repository)
     if len(rows) * len(columns) > _MOST:
         raise _OpenError
@@ -336,7 +336,7 @@ def _called(words: Sequence[Any]) -> Any:
         raise _OpenError from error
 
 
-# What Argo CD knows of an Application when it renders the chart of one.
+# The variables that Argo CD knows of an Application when it renders its chart.
 
 _VARIABLE = regex(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+|[*#$@!?-]))")
 _OF_CLUSTER = frozenset(

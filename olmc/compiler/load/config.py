@@ -208,7 +208,7 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
         if key in config and (field not in given or key == "apis"):
             value = config[key]
             values[field] = tuple(value) if isinstance(value, list) else value
-    # What the cluster serves, each says in addition to the others.
+    # The served APIs of each file add to those of the others.
     values["apis"] = tuple(dict.fromkeys((*base.apis, *values.get("apis", ()))))
     values["api_resources"] = (*base.api_resources, *(config.get("apisFrom") or ()))
     if "kube_version" in values:

@@ -65,7 +65,7 @@ _OLM_INPUT = regex(
     r"|ClusterExtension|ClusterCatalog)\b",
     re.MULTILINE,
 )
-# What values of charts, names of bases and settings of generators have in them if operators come of them.
+# The texts in values of charts, names of bases and settings of generators if operators come of them.
 _OLM_SETTINGS = regex(
     r"\bsource(?:Namespace|Type)\s*:|ocpCatalog|installPlanApproval|startingCSV|subscriptions?\s*:"
     r"|kind:\s*[\"']?(?:Subscription|OperatorGroup|CatalogSource)\b",
@@ -308,7 +308,7 @@ def read_repository(root: Path, folder: Folder) -> Repository:
     if any(entry.appliers or not entry.is_chart for entry in found.entries):
         return found
     if is_built and not found.entries and not _has_own_olm(root, folder):
-        # What the tools of the repository apply has no operators, so somebody applies the rest by hand.
+        # The tools of the repository apply no operators, so a user applies the rest by hand.
         loose = _loose_folders(root, folder, _nodes(root, folder), ())
         return found._replace(entries=tuple(map(RepositoryEntry, loose)))
     outside = (path for path in outside_of_charts(folder) if not _is_aside(posixpath.dirname(path)))

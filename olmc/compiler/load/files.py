@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _STARS = regex(r"(?:^!?|(?<=/))\*\*(?=/|$)|\*")
 _MOST_STARS = 3
 _LONGEST = 1_000
-# What stands from a bracket on up to the next one that closes, and whether there is one.
+# The text from a bracket to the next one that closes, and whether there is one.
 _BRACKETS = regex(r"\[[^\]]*+(\])?")
 _NAMED_CLASS = regex(r"\[:[a-z]++:\]\Z")
 
@@ -73,7 +73,7 @@ class PathPatterns:
         # A name need be no text to the system; what can't be encoded is some character to a pattern.
         text = path.encode("utf-8", "replace").decode()
         named = [patterns[index] for patterns, found in self._sets for index in sorted(found.Match(text) or ())]
-        # What does not name the path does not count, so these few decide as all of them would.
+        # Patterns that do not match the path do not count, so these few decide as all of them would.
         spec = type(self._spec)([*named, *self._others], backend="simple") if named else self._spec
         return bool(spec.match_file(text))
 
@@ -698,7 +698,7 @@ def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
         return None
 
 
-# What the `ci.yaml` of an operator in a repository of bundles says about its update graph, as the pipelines of
+# The facts in the `ci.yaml` of an operator in a repository of bundles about its update graph, as the pipelines of
 # community catalogs read it.
 
 CI_FILE = "ci.yaml"

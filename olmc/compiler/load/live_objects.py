@@ -81,7 +81,7 @@ STATE_KINDS = frozenset(
 )  # fmt: skip
 """The kinds outside of OLM's own groups of which all objects count."""
 
-# What belongs to one of these was made to unpack a bundle or to serve a catalog, and OLM makes it again.
+# OLM makes objects again that it made to unpack a bundle or to serve a catalog, and that belong to one of these.
 _HELPERS = frozenset({GroupKind(OLM_GROUP, "CatalogSource"), _CONFIGMAP})
 _ALWAYS_NEW = ("managedFields", "resourceVersion", "generation", "selfLink", "uid")
 _BY_CONTROLLERS = ("deployment.kubernetes.io/revision",)
@@ -137,7 +137,7 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
         return False
     if kind in STATE_KINDS or key.group in (OLM_GROUP, _V1_GROUP) or kind in asked.kinds or key in asked.configmaps:
         return True
-    # What a bundle brings along is of any kind; and what a person has applied may be gone from the repository.
+    # Objects of a bundle can be of any kind; and objects that a person has applied may be absent from the repository.
     is_of_olm = GroupKind(OLM_GROUP, CSV_KIND) in owners or _is_labelled(obj)
     return kind.kind not in ("Pod", "Job", "Event") and (is_of_olm or LAST_APPLIED in annotations_of(obj))
 
@@ -216,8 +216,8 @@ def _bare_secret(
     return {**bare, "type": obj["type"]} if isinstance(obj.get("type"), str) else bare
 
 
-# What a cluster serves, as kubectl tells it: the table of `kubectl api-resources`, or discovery documents as JSON or
-# YAML (APIGroupDiscoveryList, APIResourceList, and Lists of these).
+# The kinds that a cluster serves in the output of kubectl: the table of `kubectl api-resources`, or discovery documents
+# as JSON or YAML (APIGroupDiscoveryList, APIResourceList, and Lists of these).
 
 _OLD_HEADER = "APIGROUP"
 _FLAGS = {"true": True, "false": False}

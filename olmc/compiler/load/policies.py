@@ -62,7 +62,7 @@ RAW = "object-templates-raw"
 """The field with object templates as a text."""
 
 OBJECTS = "object-templates"
-# What decides whether lines are there at all, and how often.
+# The control structures that decide whether lines exist, and how often.
 _CONTROL = regex(r"\{\{(?:hub\b)?[-\s]*(?:if|range|with|else|end|define|block|template|skipObject)\b")
 # Names that are no patterns.
 _PLAIN = regex(r"^[^*?\[\]\\{]+$")

@@ -201,7 +201,7 @@ def _plain(value: Any) -> str:
 _APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
 _APPLYING_KIND = regex(r"kind[\"']?\s*:\s*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
-# What changes the objects of a folder when Flux applies it, apart from its namespace and its variables.
+# The fields by which Flux changes the objects of a folder, apart from its namespace and its variables.
 _FLUX_CHANGES = ("patches", "components", "images", "namePrefix", "nameSuffix")
 _APPLYING = ("Application", "ApplicationSet", "Kustomization", "HelmRelease")
 _IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc", "https://kubernetes.default.svc:443")
@@ -662,7 +662,7 @@ def _sources_of_set(
         for choice in itertools.islice(chain(itertools.product(*folders), itertools.product(*known)), _MOST_VALUES):
             path = FIELD.sub(partial(_chosen, dict(zip(fields, choice, strict=True))), template)
             segments = tuple(part for part in path.strip("/").split("/") if part not in ("", "."))
-            # What overlays take in is no folder of a cluster.
+            # A folder that overlays include is no folder of a cluster.
             is_whole = segments[-1:] and segments[-1] not in _NO_CLUSTERS
             if is_whole and "{{" not in path and any("{" not in part and set(part) != {"*"} for part in segments):
                 named = ((name, v) for name, v in zip(fields, choice, strict=True) if name not in parts)

@@ -148,7 +148,7 @@ def _details(cluster: RepositoryCluster) -> tuple[str, str, str]:
     )
 
 
-# What the entries build to.
+# The objects of the entries.
 
 _OFFLINE = frozenset(
     rule.code

@@ -161,8 +161,8 @@ def _matches(pattern: str, path: str) -> bool:
     return spec_of([pattern])(path)
 
 
-# What comments that suppress findings speak of: a comment that moves to another object, or to another field of it,
-# accepts something else.
+# The subjects of comments that suppress findings: a comment that moves to another object, or to another field of it,
+# accepts another finding.
 
 # With the parser, which runs without such comments do without.
 construct, places = module("olmc.k8s.yaml.construct"), module("olmc.k8s.yaml.places")

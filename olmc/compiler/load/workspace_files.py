@@ -89,7 +89,7 @@ _OLM_KIND = regex(
     re.MULTILINE,
 )
 _SHOWN = 5
-# What Helm takes for a template that becomes objects, or that others take in.
+# The endings of Helm's templates that become objects, or that other templates include.
 _TEMPLATES = (".yaml", ".yml", ".json", ".tpl")
 
 
@@ -374,7 +374,7 @@ def _has_catalog_schema(value: Any) -> bool:
     return any(key.casefold() == "schema" and isinstance(text, str) and text.startswith("olm.") for key, text in items)
 
 
-# What is left out of a workspace: all that tools would apply or build of its folder, but for what counts as input.
+# The left out content of a workspace: all files that tools would apply or build of its folder, except for the input.
 
 
 def digest_at(path: Path, *, is_link: bool = False) -> str:
@@ -575,7 +575,7 @@ def _reason_by_header(text: str) -> Reason:
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
     """Yield the objects that are left out of files that are read for another purpose, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
-    # What is refused is reported as that, and a review shows it.
+    # A rejected object has its own finding, and a review shows it.
     for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
         if entry.manifest.source.path.endswith(SUFFIXES):
             grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)

@@ -480,7 +480,7 @@ def blocking_message(blocking: Iterable[BlockingCsv], following: Release, olm_ve
     listed = list(blocking)
     if not listed:
         return ""
-    # What OpenShift has shipped so far names the next release.
+    # The releases of OpenShift so far give the name of the next release.
     named = openshift()["blocking"].format(next="{}.{}".format(*following))
     head = named if is_openshift(olm_version) else _ANY_NEXT
     return "\n".join((head, *_lines(listed)))

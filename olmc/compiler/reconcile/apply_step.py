@@ -300,7 +300,7 @@ def way_out(cause: Cause | None) -> str:
 
 def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
-    # What is made from the install strategy has never been anything else than Go's types.
+    # Objects of the install strategy are always of Go's types.
     typed = step.object if step.derived else _decoded(step.object, step.kind, step)
     metadata = dict(metadata_of(typed))
     if not metadata.get("name"):
@@ -322,7 +322,7 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     existing = cluster.objects.get(object_key(obj))
     invalid = refusal(obj, existing.object if existing else None)
     if invalid:
-        # What OLM has derived has no place in the file: the keys would lead somewhere else in its CSV.
+        # Objects that OLM derives have no place in the file: the keys would lead to another place in its CSV.
         raise StepError(invalid.text, () if step.derived else invalid.keys)
     if step.kind == "ServiceAccount":
         obj = _merged_account(obj, existing)
@@ -366,7 +366,7 @@ def _merged_account(obj: KubernetesObject, existing: Rendered | None) -> Kuberne
     metadata = {**obj["metadata"], **({"annotations": annotations} if annotations else {})}
     if owners:
         metadata["ownerReferences"] = owners
-    # What Kubernetes has put there, tokens and pull secrets, no bundle knows of.
+    # Bundles do not know the tokens and pull secrets that Kubernetes has added.
     secrets = existing.object.get("secrets")
     return {**obj, "metadata": metadata, **({"secrets": secrets} if secrets else {})}
 

@@ -52,7 +52,7 @@ from olmc.k8s.objects import (
     status_of,
 )
 
-# What serves API services and webhooks: Deployments, and the certificates that they get (R-CERT-1, R-CERT-4).
+# The servers of API services and webhooks: Deployments, and the certificates that they get (R-CERT-1, R-CERT-4).
 
 # OLM makes a new CA in every cluster, so its hash is unknown beforehand (R-CERT-3, U-3).
 UNKNOWN_CA_HASH = ""

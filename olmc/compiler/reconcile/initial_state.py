@@ -97,7 +97,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     return bool(errors)
 
 
-# What an API server makes for itself, so that a group for all namespaces has copies there, too (U-9).
+# The namespaces that an API server creates for itself, so that a group for all namespaces has copies there, too (U-9).
 ALWAYS_THERE = ("default", "kube-node-lease", "kube-public", "kube-system")
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -201,7 +201,7 @@ def _standing(status: Mapping[str, Any]) -> tuple[str, str, str]:
     return as_text(status.get("phase")), as_text(status.get("reason")), as_text(status.get("message"))
 
 
-# What OLM acts upon goes into fields of the Cluster; other kinds of its group are objects like any others.
+# Objects that OLM acts upon become fields of the Cluster; other kinds of its group are ordinary objects.
 _DECODED_KINDS = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscription", "InstallPlan", "CatalogSource"})
 
 

@@ -497,7 +497,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     content = content_of(workspace, cluster, candidate) if candidate else None
     if content is not None:
         return content
-    # What was unpacked outlives the entry in the catalog, and the image still stands in the plan (R-CAT-616).
+    # Unpacked content stays after its entry leaves the catalog, and the plan still has the image (R-CAT-616).
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None
 

@@ -326,7 +326,7 @@ class _Asked(NamedTuple):
         return next(filter(None, found), "")
 
 
-# What Kubernetes' own roles allow to which OLM binds the account of a Deployment that serves.
+# The rules of Kubernetes' own roles to which OLM binds the account of a Deployment that serves.
 _BUILT_IN: Mapping[ObjectKey, Mapping[str, Sequence[str]]] = {
     ObjectKey(RBAC, "ClusterRole", "", "system:auth-delegator"): {
         "authentication.k8s.io": ("tokenreviews",), "authorization.k8s.io": ("subjectaccessreviews",),

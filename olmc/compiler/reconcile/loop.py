@@ -133,8 +133,8 @@ def _containers(csv: Csv) -> int:
     return sum(len(mappings(item.pod.get("containers"))) for item in csv.deployments)
 
 
-# What OLM deletes: CSVs that were replaced, with what they owned, and Deployments of those that may not provide their
-# APIs (R-CSV-13, R-CSV-24, R-CAT-752).
+# The objects that OLM deletes: CSVs that were replaced, with the objects that they owned, and Deployments of those that
+# may not provide their APIs (R-CSV-13, R-CSV-24, R-CAT-752).
 
 # By uid the condition is an owner of its own; it goes with its CSV, and what it owns goes with it (R-OC-1, R-OC-2).
 _OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
@@ -573,12 +573,13 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
         written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             was_written = written is None or (step.kind, step.name) in written
-            # What the workspace shows is as it was last seen, and truer than what the bundle says of it.
+            # An object of the workspace is as it was last seen, and replaces the one of the bundle.
             if was_written and not _is_there(cluster, step, target):
                 try:
                     cluster = apply_step(cluster, step, target)
                 except StepError:
-                    # What can't be written now was not written then, and a plan stops at its first error (R-CAT-700).
+                    # A step that can't be written now was not written then, and a plan stops at its first error
+                    # (R-CAT-700).
                     break
     return cluster
 

@@ -51,7 +51,7 @@ _DEPLOYMENTS = ("spec", "install", "spec", "deployments")
 _MOST = 12
 _WRITE_KIND = "Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes."
 
-# What becomes of an object without the field.
+# The effect of a missing field on its object.
 _WITHOUT = {
     ("CatalogSource", "spec.address"): "nothing is served from there",
     ("CatalogSource", "spec.image"): "nothing is served from it",
@@ -225,8 +225,8 @@ _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
 _KINDS_ALIKE = 0.88
 _ALIKE = 0.75
-# What OLM's API server does not have, but output may: of the proposed APIs and of OLM v1, what bundles bring, and
-# certificates.
+# The kinds that OLM's API server does not have, but output may: those of the proposed APIs and of OLM v1, of bundles,
+# and certificates.
 _FURTHER = (
     GroupKind(OLM_GROUP, "Install"),
     *(GroupKind("olm.operatorframework.io", f"Cluster{kind}") for kind in ("Catalog", "Extension", "ObjectSet")),

@@ -158,7 +158,7 @@ def with_targets(
     # The order is that of OLM's sync, whose first error ends it: no targets, and CSVs without a status (R-OG-5,
     # R-CSV-6).
     if account and not account_exists(objects, group.namespace, account):
-        # What the status says of namespaces is left as it was (observed-58).
+        # The namespaces in the status stay as they were (observed-58).
         missing = f"ServiceAccount {account} not found"
         return group._replace(targets=group.recorded, problem=missing, missing_account=account)
     group = group._replace(targets=(), problem="", missing_account="")
@@ -346,7 +346,7 @@ def api_verdict(
     for name, _ in neighbours.intersecting(group) if add else ():
         if _counts_as_other(own_name, name, profile):
             others |= provided[name] or frozenset()
-    # What is listed already asks for nothing, unless another group lists it, too: then OLM takes it back (R-CSV-12).
+    # An API that is listed already needs no change, unless another group lists it, too: then OLM removes it (R-CSV-12).
     inside, clash = add <= have, bool(add & others)
     if not add or (inside and not clash):
         return Verdict(None, own)

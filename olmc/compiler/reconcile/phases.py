@@ -196,7 +196,7 @@ def _judge(
     earlier = cluster.members.get(namespaced_name(csv)) if is_terminating(csv.object) else None
     if earlier is not None:
         return earlier._replace(group=group if isinstance(group, OperatorGroup) else None)
-    # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
+    # OLM can't read the APIs of such a CSV, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
     group_is_optional = needs_no_group(csv, cluster, options)
@@ -218,7 +218,7 @@ def _judge(
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
         return _fail(csv, group, verdict.failure)
-    # What its group makes of a CSV comes first in every sync, so one that fails by it is never replaced (observed-51).
+    # The check of the group comes first in every sync, so a CSV that fails it is never replaced (observed-51).
     return _fail_forward(_through_phases(csv, group, cluster, options, context, served, members), cluster)
 
 
@@ -259,7 +259,7 @@ def _through_phases(
             seen = initial_requirement_status(csv, cluster.objects, cluster.plans.within(csv.namespace).values())
             _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
-        # What a CSV has written that worked before stays.
+        # The objects of a CSV that worked before stay.
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, installation, history=history, lacking=statuses)
     failure = webhook_failure(csv)
     runs = earlier is not None and earlier.succeeded
@@ -343,7 +343,7 @@ def _upgrade_refusal(csv: Csv, cluster: Cluster, options: Options) -> str:
     if key not in cluster.objects:
         return ""
     condition = cluster.objects[key].object
-    # What an administrator overrides counts, and then the operator is not heard (R-CSV-15a).
+    # The override of an administrator counts, and OLM ignores the operator then (R-CSV-15a).
     for item in mappings(spec_of(condition).get("overrides")):
         if item.get("type") == "Upgradeable":
             forbidden = item.get("status") != "True"

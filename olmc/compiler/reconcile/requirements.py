@@ -65,7 +65,7 @@ def _later_csvs(csv: Csv, plans: Collection[InstallPlan]) -> Iterator[str]:
 def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
     """The steps that a plan has carried out behind the CSV's step and the CRDs that follow it; none if the plan doesn't
     make the CSV."""
-    # What a plan has not come to is there from before, if at all (observed-30).
+    # Objects of steps that a plan has not reached exist from before, if at all (observed-30).
     steps = plan.steps[: plan.reached]
     own = next((at for at, step in enumerate(steps) if (step.kind, step.name) == (CSV_KIND, csv.name)), len(steps))
     later = own + 1
@@ -175,7 +175,7 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
 def kube_version_problem(required: str, server: str) -> str:
     """OLM's text for why a server of this version is none that a CSV with this minKubeVersion runs on, "" if it is
     (R-REQ-2)."""
-    # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
+    # The text after the numbers does not count for the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
     have, need = _numbers(plain), _numbers(required)
     if not required:
@@ -258,7 +258,7 @@ def _required_apiservices(csv: Csv, context: RequirementContext) -> Iterator[tup
     """R-REQ-4."""
     owned = apiservices_by_name(csv.owned_apiservices)
     for name, item in apiservices_by_name(csv.required_apiservices).items():
-        # What the CSV serves itself can't be there before it is installed (R-REQ-4).
+        # An API that the CSV serves itself can't exist before its installation (R-REQ-4).
         if name not in owned:
             present = item.kind in context.apiservices.get(name, ()) or context.cluster_serves(item.api)
             status = "Present" if present else "NotPresent"

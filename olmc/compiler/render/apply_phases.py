@@ -280,7 +280,8 @@ def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Repor
         if whole.provenance.origin is Origin.EXTENSION:
             yield whole  # in the form that is applied, with certificates of its own
             continue
-        # What the user wrote is the user's: labels of OLM in it are meant, and certificates somebody else's.
+        # Manifests of the user stay as they are: labels of OLM in them are intended, and certificates have another
+        # issuer.
         if whole.provenance.origin is Origin.MANIFEST:
             yield Rendered(_without_server_fields(whole.object), whole.provenance)
             continue
@@ -399,7 +400,7 @@ def report_order(objects: Sequence[Rendered], options: Options, report: Report) 
     waiting = [rendered for rendered in objects if rendered.identity in second and rendered not in customs]
     if issued and waiting:
         report.add(rules.ALL_AT_ONCE.finding(_place(issued), objects=_list_identities(issued)))
-    # What is reported as waiting for cert-manager is not reported once more.
+    # An object that waits for cert-manager is reported only once.
     beside = others if issued and waiting else customs
     if beside and not options.tool:
         report.add(rules.BESIDE_THEIR_CRD.finding(_place(beside), objects=_list_identities(beside)))

@@ -213,7 +213,7 @@ def _configmap_reader(source: CatalogSource, profile: Profile) -> Iterator[Kuber
     subjects = [{"kind": "ServiceAccount", "name": account, "namespace": source.key.namespace}]
     reference = {"apiGroup": RBAC, "kind": "Role", "name": role}
     hashed, bound = labels, labels
-    # What has OLM's label without the hash gets it the next time that OLM looks.
+    # An object with OLM's label and without the hash gets the hash the next time that OLM looks.
     if labels:
         hashed = {**labels, PERMISSIONS_HASH: content_hash_rules(rules)}
         bound = {**labels, PERMISSIONS_HASH: binding_hash("Role", role, subjects)}

@@ -369,7 +369,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             continue
         if _is_left_behind(entry.object, surrogates, csvs):
             continue
-        # What belonged to a copy belongs to its surrogate, where there is one.
+        # The objects of a copy belong to its surrogate, if there is one.
         if _is_orphan(entry.object, csvs | surrogates):
             continue
         if key in accounts:

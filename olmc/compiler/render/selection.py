@@ -9,7 +9,7 @@ from olmc.k8s.api.restmapper import chosen_kinds
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import Rendered, gvk_of, may_hold_secrets, redacted
 
-# What has to exist before what: a file applied from top to bottom works.
+# The order of kinds: a file applied from top to bottom works.
 _KIND_ORDER = {
     kind: rank
     for rank, kind in enumerate(

@@ -69,7 +69,7 @@ from olmc.k8s.objects import (
     texts,
 )
 
-# What the passes look at: the settled cluster, and the CSVs as they end up in it.
+# The input of the passes: the settled cluster, and the final CSVs.
 
 
 class RenderContext(NamedTuple):
@@ -389,7 +389,7 @@ def _entry(
         client["caBundle"] = ""
     entry: dict[str, Any] = {"name": item.name, "clientConfig": client}
     given = item.object
-    # What the CSV leaves open stays open: defaults are the API server's (R-WH-4, U-12).
+    # Fields that the CSV leaves open stay open: defaults are the API server's (R-WH-4, U-12).
     for key in _COPIED:
         if given.get(key) is not None:
             entry[key] = given[key]

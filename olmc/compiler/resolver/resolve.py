@@ -150,7 +150,7 @@ def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] 
     order: list[str] = []
     while queue:
         candidates, because = queue.popleft()
-        # What an earlier selection happens to meet is met, even if something better could be had (R-CAT-564).
+        # A requirement that an earlier selection meets is met, even if a better bundle exists (R-CAT-564).
         if any(candidate in chosen for candidate in candidates):
             continue
         # Candidates are in the order of preference, and a worse one is taken rather than none: so OLM falls back to an

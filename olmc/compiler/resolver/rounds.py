@@ -47,7 +47,7 @@ from olmc.k8s.api.formats import duration_problem, seconds
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
-# What a namespace asks of the resolver, with the state that it is asked in (R-CAT-310, R-CAT-500 … R-CAT-514).
+# The requests of a namespace to the resolver, with its state (R-CAT-310, R-CAT-500 … R-CAT-514).
 
 UNPACK_TIMEOUT = "operatorframework.io/bundle-unpack-timeout"
 _DURATIONS = (("timeout", UNPACK_TIMEOUT), ("retry", "operatorframework.io/bundle-unpack-min-retry-interval"))
@@ -570,8 +570,8 @@ def _steps(
             unreadable[candidate.name] = error.undecodable
             continue
         steps = bundle_steps(content, csv, candidate.catalog, profile)
-        # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies
-        # already, and the steps go behind them without being sorted (R-CAT-613).
+        # The content of an image is known once it is unpacked. By then the plan has the Subscriptions for dependencies
+        # already, and the steps follow them without being sorted (R-CAT-613).
         if content.inline:
             ordered += steps
         else:

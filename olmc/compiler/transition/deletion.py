@@ -61,7 +61,7 @@ from olmc.k8s.objects import (
 
 Objects = Mapping[ObjectKey, Manifest]
 
-# What may own an object in any namespace; of all other owners the namespace is that of the object.
+# The kinds that may own an object in any namespace; all other owners are in the namespace of the object.
 _CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator", "ClusterExtension", "ClusterObjectSet"}
 
 
@@ -305,9 +305,10 @@ def _unconverted(removed: ObjectKey, objects: Objects, remaining: Objects) -> It
                 yield crd_key(name), crd._replace(object={**crd.object, "spec": spec})
 
 
-# What a GitOps tool does to a cluster: it applies what the repository has, then prunes what it no longer has.
+# The actions of a GitOps tool in a cluster: it applies the objects of the repository, then prunes those that it no
+# longer has.
 
-# What the API server and controllers write, and an apply leaves alone.
+# The fields that the API server and controllers write, and that an apply keeps.
 _KEPT = ("status",)
 
 

@@ -38,7 +38,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.yaml import dump as dump_yaml
 
-# What a rendering does not show of a Secret.
+# The fields of a Secret that a rendering does not show.
 _VALUES = ("data", "stringData")
 
 

@@ -114,7 +114,7 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
         if target.is_file() and digest_of(target.read_bytes(), digest) == digest:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        # What stands there may be a link to a file of somebody's, which is not to be written.
+        # An existing link may lead to a file of the user, which must not be overwritten.
         if target.is_symlink():
             target.unlink()
         # Its name is its digest, so a reader detects a truncated copy.

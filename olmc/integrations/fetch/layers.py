@@ -534,7 +534,7 @@ def place(root: Path, image: LockedImage, folder: Path) -> bool:
     if not mark.is_file() or mark.read_bytes() != GIT_ATTRIBUTES.encode():
         put(mark, GIT_ATTRIBUTES, synced=True)
     target.parent.mkdir(exist_ok=True)
-    # What was there before goes to the stage, not away: until the new folder stands in its place, nothing is lost.
+    # The previous folder goes to the stage and is not deleted: until the new folder is in its place, nothing is lost.
     if os.path.lexists(target):
         target.rename(folder.with_name(f"{folder.name}-before"))
     folder.rename(target)

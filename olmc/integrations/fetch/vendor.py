@@ -427,10 +427,10 @@ def _check(
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in _missing(work, workspace, settled, needs, have))
-    # What is unknown for want of an image is reported by that image.
+    # The report on an image covers all facts that are unknown without it.
     is_resolved = bool(missing) or _report_unresolved(workspace, settled, work.options, report)
     changed = images != tuple(sorted(work.lock.images))
-    # What is too much is certain only once all is there that could need it.
+    # A package is superfluous for certain only once everything is there that could need it.
     parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs) if not missing else {}
     is_proven = all(result.holds for result in proofs)
     removed: tuple[str, ...] = ()

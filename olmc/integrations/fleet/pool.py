@@ -204,7 +204,7 @@ def serve_tasks(work: Callable[[bytes], bytes]) -> None:
     """As a worker, do the tasks that come on stdin and write their results to stdout, until stdin ends."""
     # As for every run (olmc.__main__): what a task leaves behind is hardly ever a cycle.
     gc.set_threshold(200_000, 50, 50)
-    # What anything else prints must not get among the results.
+    # Other output must not get among the results.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for task in read_frames(sys.stdin.buffer):

@@ -26,7 +26,7 @@ from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.status import OperatorStatus, operators
 from olmc.review.graph.upgrade_graph import UpgradeGraph, upgrade_graph
 
-# What a field asks for: the catalogs that it may come from, the package, the channel, the version.
+# The targets of a field: the catalogs that it may come from, the package, the channel, the version.
 
 
 class FieldMeaning(Enum):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Places as editors count them, in units of UTF-16 mostly, and as olmc does, in characters; between them offsets.
 
-# What ends a line for an editor and for YAML; for JSON only the line feed does.
+# The ends of lines for an editor and for YAML; for JSON only the line feed is one.
 _EDITOR_BREAK = regex("\r\n|\n|\r")
 _YAML_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
 # A text in quotes, else what stands up to the end of a key, a comment, an item or the line; blanks are taken as one.
@@ -363,7 +363,7 @@ def by_place(findings: Mapping[Path, Sequence[EditorFinding]], span: Span) -> It
             yield finding
 
 
-# What is compiled when documents change: of the workspaces with an open document those that a change concerns.
+# The entries to compile when documents change: of the workspaces with an open document those that a change concerns.
 
 
 class OpenDocuments(NamedTuple):

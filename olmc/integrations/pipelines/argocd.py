@@ -162,7 +162,7 @@ SKIP_DRY_RUN = "SkipDryRunOnMissingResource=true"
 _ENVIRONMENT = "ARGOCD_ENV_OLMC_"
 _PARAMETERS = "ARGOCD_APP_PARAMETERS"
 
-# What an Application can set, and how the UI calls it; the rest of each announcement comes from the schema.
+# The settings of an Application, and their names in the UI; the rest of each announcement comes from the schema.
 _TITLES = {
     "certs": "Serving certificates",
     "include": "Only these kinds",
@@ -311,7 +311,7 @@ def _for_argo(objects: Sequence[Rendered], kube_version: str, *, waves: bool) ->
     """The objects with the annotations by which Argo CD applies them in the right way and order, and keeps them."""
     plain = [rendered.object for rendered in objects]
     kinds, second = defined_kinds(plain), second_phase(plain)
-    # What cert-manager has to fill in must be there before its readers, so they can't go in one wave.
+    # The objects that cert-manager fills in must exist before their readers, so they can't go in one wave.
     waves = waves or any(is_issued(obj) and object_key(obj) in second for obj in plain)
     for rendered in objects:
         obj = _without_aggregated_rules(rendered.object)

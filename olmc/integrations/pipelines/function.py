@@ -281,7 +281,7 @@ def _render(
         report.add(empty_output(compilation, path or "the list of items", hint))
     if path is not None:
         return tuple(_join(given, compilation, path, report))
-    # What comes out is in the scope that a cluster stores it in, so items are found again by that.
+    # The output has the scope in which a cluster stores it, so items are found again by that.
     stored = (BUILTIN.in_its_scope(item) for item in given.items if not _is_passed_on(item))
     known = {object_key(item): bookkeeping_of(item) for item in stored}
     objects = (annotated(rendered.object, known.get(rendered.identity, {})) for rendered in compilation.objects)
@@ -327,7 +327,7 @@ def _join(given: ResourceList, compilation: Compilation, path: str, report: Repo
     for item in given.items:
         if annotations_of(item).get(RENDERED_FROM) != path:
             yield item
-            # What somebody keeps in the package wins over what would be rendered: a function must not overwrite it.
+            # An item of the package wins over a rendered object: a function must not overwrite it.
             if object_key(item) not in rendered:
                 continue
             if without_bookkeeping(item) != rendered[object_key(item)]:

@@ -168,7 +168,7 @@ SHORT_NAMES = {
 }
 """The names of kinds that kubectl knows in addition to kind and plural."""
 
-# What is built in for us, but what a real API server knows from CRDs only.
+# Groups whose kinds are built in here, but come from CRDs in a real API server.
 _BY_CRDS = frozenset({OLM_GROUP, "console.openshift.io"})
 
 

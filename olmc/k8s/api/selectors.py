@@ -106,7 +106,7 @@ def _key_shape() -> str:
     return _shape(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
 
 
-# What the patterns above say, without compiling them, which takes longer than all names of a bundle.
+# The patterns above without their compilation, which takes longer than all names of a bundle.
 def _is_label(text: str) -> bool:
     return text[:1] not in ("", "-") and text[-1] != "-" and not text.strip(_LOWER + "-")
 

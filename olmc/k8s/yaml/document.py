@@ -25,7 +25,7 @@ class Document(NamedTuple):
     source: Source
 
 
-# What a text may hold, judged before it is read: reading it is what it would cost.
+# The limits of a text, checked before it is read: reading it is the cost.
 
 _NEXT_VALUE = regex(r"[}\]]\s*[{\[]")
 

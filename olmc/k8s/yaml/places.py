@@ -315,7 +315,7 @@ def _cursor(root: Node, path: str, line: int, column: int) -> Cursor | None:
                 leaf = key
         else:
             break
-        # What an alias stands for is written somewhere else.
+        # The target of an alias is at another place.
         if on_key or leaf.kind is NodeKind.ALIAS or (leaf.line, leaf.column) > here:
             break
         node = leaf

@@ -57,7 +57,7 @@ NOT_FINITE = Rule(
     "the range of 64-bit floats. Kubernetes turns YAML into JSON and refuses such a file.",
 )
 
-# What the next rules are about may be a value of a Secret, so that none of it is quoted.
+# The next rules may concern a value of a Secret, so they do not quote it.
 UNKNOWN_TAG = Rule(
     "OLMC105",
     Severity.ERROR,

@@ -328,7 +328,7 @@ def lint(subject: LintSubject, report: Report) -> None:
 
 DEFAULTS = Options()
 
-# What ends a line in YAML, by which its reader counts; in JSON only the line feed does.
+# The ends of lines in YAML, by which its reader counts; in JSON only the line feed is one.
 _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 

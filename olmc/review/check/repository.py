@@ -56,7 +56,7 @@ def compile_repository(request: CompileRequest, repository: Repository) -> Compi
     return CompiledRepository(built, clusters)
 
 
-# What is reported once for the whole repository, and not for each cluster.
+# The findings that are reported once for the whole repository, and not for each cluster.
 
 _PLACES = 5
 _NO_GROUP_HINT = "Add an OperatorGroup, unless another repository brings one: a namespace needs exactly one."

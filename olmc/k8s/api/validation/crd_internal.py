@@ -67,7 +67,7 @@ def internal(crd: Mapping[str, Any], stored: list[str]) -> InternalCrd:
     """A CRD of v1 as Go keeps it; `stored`: the versions that its status lists before its storage version is added."""
     spec = spec_of(crd)
     raw = mappings(spec.get("versions"))
-    # What no version has is common to all as well.
+    # Fields that no version has are common to all as well.
     common = {key for key in _MOVED if raw and all(version.get(key) == raw[0].get(key) for version in raw)}
     # Selectable fields are looked up in a schema, so they stay with the versions if the schemas do.
     if "schema" not in common:

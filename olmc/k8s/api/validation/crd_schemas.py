@@ -386,7 +386,7 @@ _NOT_SELECTABLE = (
 _NOT_A_PATH = "must be a simple json path starting with ."
 _NO_SCHEMA = "may only be set when `version.schema.openAPIV3Schema` is not included"
 _NO_SHARED_SCHEMA = "may only be set when validations.schema is included"
-# What only structural schemas may have.
+# Fields that only structural schemas may have.
 _EXTENSIONS_CRD_VERSIONS = (
     "default",
     "x-kubernetes-embedded-resource",

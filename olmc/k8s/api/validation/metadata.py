@@ -336,7 +336,7 @@ _LIMIT = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
 _REDACTED = "<secret contents redacted>"
 
-# What a Secret of a type must hold: all of these keys, or of those of basic-auth one.
+# The required keys of a Secret by type: all of these keys, or for basic-auth one of them.
 _REQUIRED = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),

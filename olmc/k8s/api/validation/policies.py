@@ -249,7 +249,7 @@ def priority_class_errors(obj: Obj) -> list[FieldError]:
         problem = _system_problem(name, value, priority.get("globalDefault") is True)
         detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {problem}"
         errors += [priority.at("metadata", "name").forbidden(detail)] if problem else []
-    # What lies above is for the classes that Kubernetes brings along.
+    # Higher values are for the classes of Kubernetes itself.
     elif value > _HIGHEST:
         detail = f"maximum allowed value of a user defined priority is {_HIGHEST}"
         errors.append(priority.at("value").forbidden(detail))

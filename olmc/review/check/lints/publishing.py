@@ -147,7 +147,7 @@ def _missing(schema: Mapping[str, Any], other: Mapping[str, Any], path: str) -> 
     properties, there = mapping(schema.get("properties")), mapping(other.get("properties"))
     for name, below in properties.items():
         if name not in there and not mapping(other.get("additionalProperties")):
-            # What every object has needs no schema.
+            # The fields of every object need no schema.
             if path or name not in ("apiVersion", "kind", "metadata"):
                 yield f"{path}{name}"
         elif name in there:

@@ -265,7 +265,7 @@ def _problems(key: str, annotations: Mapping[str, str | None], kind: str) -> Ite
     value = annotations.get(key) or ""
     if key not in annotations and key in _REQUIRED:
         yield f"Missing annotation {quoted(key)}"
-    # What such a bundle lacks is its CSV, and that is reported already.
+    # Such a bundle lacks its CSV, and that is reported already.
     no_csv = kind == PLAIN and value == REGISTRY
     if key == _MEDIA_TYPE and value != kind and not no_csv:
         yield f"Expecting annotation {quoted(key)} to have value {quoted(kind)} instead of {quoted(value)}"
