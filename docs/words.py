@@ -78,7 +78,7 @@ GROUPS = (
     Group("pages of codes", ("docs/rules.md", "docs/rules/*.md"), 1.5),
     Group("the changelog", ("CHANGELOG.md",), 1.5),
     # Lower this limit with each rewrite.
-    Group("docstrings and comments", ("olmc/**/*.py",), 15.5),
+    Group("docstrings and comments", ("olmc/**/*.py",), 15.0),
 )
 GENERATED = frozenset({"docs/rules.md", "docs/statements.md", "docs/olm-versions.md"})
 
