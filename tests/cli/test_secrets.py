@@ -16,6 +16,7 @@ import pytest
 from commands import olmc_noticing as olmc
 from cpu_time import measure
 
+from olmc.compiler.load.kustomize import without_quotes
 from olmc.k8s.objects import AFTER, BEFORE, MASK, REDACTED, masked, redacted
 from olmc.review.check.check import line_masker
 
@@ -261,6 +262,25 @@ def test_a_finding_quotes_no_line_of_a_secret(text: str, output: str, tmp_path: 
     done = olmc("check", tmp_path, "-o", output)
     assert leaks(done.stdout + done.stderr) == []
     assert "OLMC" in done.stdout + done.stderr
+
+
+def test_a_default_of_a_variable_of_flux_in_a_secret_is_not_shown(tmp_path: Path) -> None:
+    metadata = "metadata: {name: k, namespace: quay}"
+    text = f"apiVersion: v1\nkind: Secret\n{metadata}\nstringData: {{a: '${{KEY:={OLD}}}'}}\n"
+    (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
+    done = olmc("check", tmp_path, "--all")
+    assert leaks(done.stdout + done.stderr) == []
+    assert "${KEY…} looks like a variable" in done.stdout + done.stderr
+
+
+def test_an_error_of_kustomize_quotes_no_literal_and_no_patch() -> None:
+    patch = "patch: 'kind: Secret stringData: {a: hunter2-before}'"
+    error = (
+        f'trouble configuring builtin PatchTransformer with config: ` {patch} `: unable to parse from [patch: "{OLD}"]'
+    )
+    assert without_quotes(error) == "trouble configuring builtin PatchTransformer: unable to parse"
+    error = f"loading KV pairs: literal sources [{OLD}]: invalid literal source {OLD}, expected key=value"
+    assert without_quotes(error) == "loading KV pairs: a literal is not of the form key=value"
 
 
 SPELT = {

@@ -232,6 +232,14 @@ ATTACKS: dict[str, list[Attack]] = {
         )
     ],
     "files that a git generator": [
+        *(
+            Attack(
+                {"sets.yaml": application_set(f"[{{git: {{repoURL: a, files: [{{path: '{pattern}'}}]}}}}]")},
+                {"envs/b/c.yaml": "role: admin\n"},
+                "envs/b/c.yaml",
+            )
+            for pattern in ("envs/{a,b}/c.yaml", "envs/{a,{b,d}}/c.{yaml,json}", "{envs,more}/{a,b}/{c,d}.yaml")
+        ),
         Attack(
             {
                 "sets.yaml": application_set("[{git: {files: [{path: 'clusters/**/config.json'}]}}]"),

@@ -27,6 +27,7 @@ _WILD = frozenset("*?[")
 _LONGEST = 1_000
 _MOST = 300_000
 """The number of paths that may be compared with patterns; a file that is read counts as many of them."""
+_MOST_ALTERNATIVES = 50
 _FILE, _CHARACTERS = 50, 16
 
 ARGO_READS = "Argo CD reads such a file for an Application"
@@ -251,7 +252,27 @@ def _patterns(entries: Any) -> tuple[list[str], list[str]]:
     found: tuple[list[str], list[str]] = ([], [])
     for entry in mappings(entries):
         pattern = _normal("", _without_fields(as_text(entry.get("path"))).lstrip("/"))
-        found[entry.get("exclude") is True].append(pattern)
+        # Only with its setting for new patterns Argo CD reads `{a,b}` so: it takes more then, and may exclude more.
+        if entry.get("exclude") is True:
+            found[1].append(pattern)
+        else:
+            found[0].extend(_alternatives(pattern))
+    return found
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns that one with `{a,b}` stands for; its beginning and `*` where they are many or in each other."""
+    waiting, found = [pattern], []
+    while waiting:
+        each = waiting.pop()
+        head, _, rest = each.partition("{")
+        inner, closing, tail = rest.partition("}")
+        if not closing:
+            found.append(each)
+        elif "{" in inner or len(waiting) + len(found) > _MOST_ALTERNATIVES:
+            return [f"{pattern.partition('{')[0]}*"]
+        else:
+            waiting += [f"{head}{one}{tail}" for one in inner.split(",")]
     return found
 
 

@@ -111,6 +111,21 @@ def _environment(folder: str) -> dict[str, str]:
     return {**system, **places, **proxies, "KUBECONFIG": os.devnull, "LC_ALL": "C"}
 
 
+def without_quotes(problem: str) -> str:
+    """An error of kustomize without the literals and patches that it quotes, which may be those of Secrets.
+
+    >>> without_quotes("literal sources [hunter2]: invalid literal source hunter2, expected key=value")
+    'a literal is not of the form key=value'
+    """
+    head, is_literal, _ = problem.partition("literal sources [")
+    if is_literal:
+        return f"{head}a literal is not of the form key=value"
+    head, is_config, quoted = problem.partition(" with config: `")
+    if not is_config:
+        return problem
+    return f"{head}: {quoted.rpartition('`: ')[2].partition(' from [patch: ')[0]}"
+
+
 def relative_to(root: Path, problem: str) -> str:
     """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
     top = "/".join(real_path(root).parts[1:2])
@@ -207,7 +222,7 @@ def _not_built(root: Path, tree: KustomizationTree, shown: str, problem: str) ->
         yield rules.PLUGIN_IN_KUSTOMIZATION.finding(plugin.place, kind=plugin.text)
     if not (lacking or tree.plugins):
         hint = "See what `kustomize build` says of it; olmc gives it no network and no files outside of its folders."
-        problem = relative_to(root, problem)
+        problem = without_quotes(relative_to(root, problem))
         yield rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem, hint=hint)
 
 

@@ -59,6 +59,14 @@ _SETS = frozenset(
     shortNames categories required accessModes admissionReviewVersions conversionReviewVersions add drop tolerations
     enum keywords namespaces matchExpressions values rules x-kubernetes-list-map-keys""".split()
 )
+# Lists whose items work in their order: later ones win, the first that fits counts, or one begins after another.
+_ORDERED = frozenset(
+    """initContainers sources patches patchesStrategicMerge patchesJson6902 postRenderers valuesFrom substituteFrom
+    envFrom http steps pipeline patchSets jsonPatches configPatches generators""".split()
+)
+_TELLING = {"ingress": ("action", "type"), "egress": ("action", "type"), "rules": ("mutate",)}
+"""Lists that are ordered if an item has one of some keys."""
+_LAST_WINS = frozenset(("env", "parameters"))
 _INSIDE_QUANTITIES = frozenset(("limits", "requests", "capacity", "hard", "overhead"))
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "storage"))
 _PLAIN_KEY = regex(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -115,21 +123,49 @@ def _of_lists(old: list[Any], new: list[Any], path: Path) -> Iterator[Delta]:
     if identical(old, new):
         return
     field = next((step for step in reversed(path) if isinstance(step, str)), "")
-    # Init containers run in their order, so a new order is a change although no item is.
-    if field in _SETS or field == "initContainers":
+    is_ordered = _is_ordered(field, old, new)
+    if field in _SETS or is_ordered:
         old_left, new_left = _without_common(old, new)
         if not old_left and not new_left:
-            if field == "initContainers":
-                yield Delta(path, _names(old), _names(new))
+            if is_ordered:  # a new order is a change although no item is
+                yield Delta(path, _in_order(old), _in_order(new))
             return
     # Items are compared by name where they have one: an item that is added in front changes no other.
     keys = _keys_for(field, old, new)
+    if not keys and field in _LAST_WINS and all(map(_names_all, (old, new))):
+        keys = ("name",)
     if keys:
         yield from _by_keys(old, new, keys, path, whole=field in _WHOLE)
+        if is_ordered and _kept_labels(old, new, keys) != _kept_labels(new, old, keys):
+            yield Delta(path, _in_order(old), _in_order(new))
     elif not _are_mappings(old) or not _are_mappings(new):
         yield Delta(path, old, new)
     else:
         yield from _one_by_one(*_without_common(old, new), path)
+
+
+def _is_ordered(field: str, old: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Whether the order of a list means something: rules of a firewall have an action, those of a NetworkPolicy not."""
+    if field in _ORDERED:
+        return True
+    telling = _TELLING.get(field, ())
+    return any(key in item for item in (*old, *new) if telling and isinstance(item, dict) for key in telling)
+
+
+def _in_order(items: Sequence[Any]) -> list[Any]:
+    """The items of a list by their names, or whole where these do not tell them apart."""
+    is_told_apart = _are_mappings(items) and _tells_apart(items, ("name",))
+    return _names(items) if is_told_apart else list(items)
+
+
+def _names_all(items: Sequence[Any]) -> bool:
+    return _are_mappings(items) and all(isinstance(item.get("name"), str) for item in items)
+
+
+def _kept_labels(items: Sequence[Any], others: Sequence[Any], keys: tuple[str, ...]) -> list[str]:
+    """The labels of items that both sides have, in the order of one side."""
+    known = {_label(item, keys) for item in others}
+    return [label for item in items if (label := _label(item, keys)) in known]
 
 
 def aligned(field: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

@@ -304,6 +304,9 @@ MORE_FUNCTIONS = FieldTest(lambda old, new: _is_set(old) and bool(_functions(new
 MORE_SECRETS = FieldTest(lambda old, new: bool(_secrets_read(new) - _secrets_read(old)), True)
 ANY_TEMPLATE = FieldTest(lambda old, new: bool(_other_templates(new) - _other_templates(old)), True)
 EXPRESSION = FieldTest(lambda old, new: "${" in text(new) and new != old, True)
+REORDERED = FieldTest(
+    lambda old, new: isinstance(old, list) and isinstance(new, list) and old != new and _items(old) == _items(new)
+)
 NEVER = FieldTest(turns("Never").holds)
 UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
 

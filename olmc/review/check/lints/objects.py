@@ -131,9 +131,12 @@ def variables(subject: LintSubject) -> Iterator[Diagnostic]:
             continue
         match, keys, of_key = first
         place = _written(manifest.source, locate(manifest.source, keys, of_key=of_key), match[0])
+        plain = f"${{{match[1]}}}"
+        # The default of a variable may be the value of a Secret.
+        is_open = match[0] == plain or "secret" not in manifest.source.text.lower()
         # Without such a Kustomization it is a possibility; and a bundle goes to OLM, past Flux.
         if flux is None or (bundle is not None and not applied):
-            yield rules.SUBSTITUTABLE.finding(place, text=match[0])
+            yield rules.SUBSTITUTABLE.finding(place, text=match[0] if is_open else f"{plain[:-1]}…}}")
         else:
             name = f"Kustomization {flux['metadata']['name']}"
             yield rules.SUBSTITUTED.finding(place, text=match[0], name=match[1], kustomization=name)
