@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from commands import olmc
 from scenarios import write
 
 from olmc.compiler.load import helm
@@ -86,6 +87,16 @@ def loaded(root: Path, entry: RepositoryEntry | None = None) -> tuple[Workspace,
 
 def channels(workspace: Workspace) -> list[str]:
     return [m.object["spec"]["channel"] for m in workspace.manifests if m.object["kind"] == "Subscription"]
+
+
+@needs_helm
+def test_a_chart_without_values_of_its_own_names_the_files_beside_it(tmp_path: Path) -> None:
+    templates = {"charts/kettle/templates/kettle.yaml": SUBSCRIPTION.replace("if .Values.enabled", "if true")}
+    chart = {path: text for path, text in CHARTS.items() if path != "charts/kettle/values.yaml"} | templates
+    write(tmp_path, chart | {f"charts/kettle/{name}.values.yaml": "channel: stable\n" for name in ("north", "south")})
+    said = olmc("check", str(tmp_path)).output
+    assert "The chart has no values.yaml. Give Helm one of charts/kettle/north.values.yaml, charts/kettle/south" in said
+    assert " -f FILE | olmc check -.\n" in said
 
 
 @needs_helm

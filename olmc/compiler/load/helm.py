@@ -23,8 +23,8 @@ from olmc.compiler.load.files import MAX_FILE_BYTES, has_file, is_file, read_tex
 from olmc.compiler.load.kustomization import relative_path, repository_of
 from olmc.compiler.load.kustomize import Output, relative_to, run
 from olmc.compiler.load.locked_down import merged
-from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.load.releases import Release, ValueFile
+from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.releases import OWN_VALUES, Release, ValueFile
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.restmapper import builtin_kinds, versions_of
 from olmc.k8s.api.selectors import is_dns1123_subdomain
@@ -159,10 +159,22 @@ def render(
         texts = _by_program(program, request) if program is not None else _by_library(library or "", request)
         if isinstance(texts, Output):
             place, problem = _explained(staged, texts.problem)
-            report.add(_refused(chart, place, problem, command))
+            finding = _refused(chart, place, problem, command)
+            given = _values_beside(chart, files) if release == OWN_VALUES else ()
+            way = f"The chart has no values.yaml. Give Helm one of {join_limited(given, 4)}: {command} -f FILE"
+            report.add(finding._replace(hint=f"{way} | olmc check -.") if given else finding)
             return Rendering((), files)
         manifests = tuple(_manifests(staged, texts, command, report))
     return Rendering(manifests if not report.failed else (), files)
+
+
+def _values_beside(chart: Chart, files: Iterable[str]) -> tuple[str, ...]:
+    """The files beside a chart without values.yaml that are called after values, such as `prod.values.yaml`."""
+    beside = {
+        posixpath.basename(path): path for path in files if posixpath.dirname(path) == posixpath.dirname(chart.path)
+    }
+    named = (path for name, path in beside.items() if "values" in name and name.endswith(SUFFIXES[:2]))
+    return () if "values.yaml" in beside else tuple(named)
 
 
 def _refused(chart: Chart, place: Location, problem: str, command: str) -> Any:
