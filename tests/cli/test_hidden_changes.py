@@ -527,6 +527,18 @@ def test_a_bundle_by_itself(sides: Path) -> None:
     assert ADMIN in olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}").stdout
 
 
+def test_the_tests_of_a_bundle_by_itself_are_no_risk(sides: Path) -> None:
+    """No tool applies the folder of a bundle that is compared, or checked, by itself."""
+    write(sides / "new", {f"{BUNDLE}/tests/scorecard/kuttl/first/00-assert.yaml": EVIL})
+    done = json.loads(olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}", "-o", "json").stdout)
+    assert [(change["kind"], change["gravity"]) for change in done["changes"]] == [("LeftOutAdded", "change")]
+    assert "OLMC173" not in olmc("check", f"new/{BUNDLE}").stdout
+    assert [change["gravity"] for change in json.loads(olmc("diff", "old", "new", "-o", "json").stdout)["changes"]] == [
+        "risk"
+    ]
+    assert "OLMC173" in olmc("check", "new").stdout
+
+
 def test_a_check_finds_what_is_left_out(sides: Path) -> None:
     """As a warning, and as information where somebody chose to leave it out; no comment in it says it is accepted."""
     write(sides / "new", {".x/evil.yaml": f"# olmc: ignore[OLMC173] mine\n{EVIL}"})

@@ -39,7 +39,7 @@ from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.load.workspace_files import applied_of, left_out_in
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Workspace
+from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Reason, Workspace
 from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.predicates import cel_problem as problem_of
@@ -837,6 +837,8 @@ def check_compiled(
         return select_findings(found, rules.select, rules.ignore)
     left = left_out_of(request.root, made) if not made.failed else ()
     found_so_far = (*_in_workspace(request, made.diagnostics), *more)
+    if made.workspace is None:  # no tool applies the folder of a bundle by itself, in which there are tests
+        left = tuple(each for each in left if each.reason is not Reason.BUNDLE)
     compiled = CheckInput(
         made.workspace, made.settled, found_so_far, made.suppressed, left, made.objects, made.extensions,
         is_entry=request.part is not None,

@@ -167,29 +167,24 @@ def _deciding(files: tuple[str, ...], effect: str) -> Message:
 
 
 @change_kind("LeftOutAdded", ChangeGroup.SETTINGS, ADDED)
-def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+def left_out_added(reason: str, objects: tuple[str, ...], unread: str, severity: Severity) -> Judgement:
     """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.
 
     A tool that applies the whole folder applies them. `unread` describes content that olmc can't read, "" for none.
     """
-    return _severity(reason), ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
+    return severity, ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
 
 
 @change_kind("LeftOutChanged", ChangeGroup.SETTINGS, CHANGED)
-def left_out_changed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+def left_out_changed(reason: str, objects: tuple[str, ...], unread: str, severity: Severity) -> Judgement:
     """Objects that are left out on both sides, and not the same; the values are those of LeftOutAdded."""
-    return _severity(reason), ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
+    return severity, ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
 
 
 @change_kind("LeftOutRemoved", ChangeGroup.SETTINGS, REMOVED)
-def left_out_removed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+def left_out_removed(reason: str, objects: tuple[str, ...], unread: str, severity: Severity) -> Judgement:
     """Objects that are no longer left out, or no longer there; the values are those of LeftOutAdded."""
-    return CHANGE, ("no longer among what is left out: ", *_content(objects, unread), f"; {reason}")
-
-
-def _severity(reason: str) -> Severity:
-    """Grade what is left out; objects with variables are graded as they are with the defaults of these."""
-    return CHANGE if reason == Reason.UNFILLED.text else RISK
+    return min(severity, CHANGE), ("no longer among what is left out: ", *_content(objects, unread), f"; {reason}")
 
 
 def _content(objects: tuple[str, ...], unread: str) -> Message:
@@ -559,7 +554,7 @@ def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     )
     for place, reason in sorted(before.keys() | after.keys()):
         was, now = (piles.get((place, reason), _Pile({}, {})) for piles in (before, after))
-        yield from _pile_changes(_file(place), reason, was, now)
+        yield from _pile_changes(_file(place), reason, was, now, _weight(reason, old, new))
 
 
 def _refused_only(side: Side) -> Iterator[LeftOut]:
@@ -596,7 +591,14 @@ def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:
     return piles
 
 
-def _pile_changes(file: ObjectKey, reason: Reason, old: _Pile, new: _Pile) -> Iterator[DiffChange]:
+def _weight(reason: Reason, old: Side, new: Side) -> Severity:
+    """Grade what is left out; objects with variables are graded as they are with the defaults of these. Of two bundles
+    by themselves no tool applies the folder, in which there are tests."""
+    are_alone = all(side.bundle is not None and not side.bundle.directory for side in (old, new))
+    return CHANGE if reason is Reason.UNFILLED or (reason is Reason.BUNDLE and are_alone) else RISK
+
+
+def _pile_changes(file: ObjectKey, reason: Reason, old: _Pile, new: _Pile, severity: Severity) -> Iterator[DiffChange]:
     for kind, objects, unread in (
         (left_out_added, new.objects.keys() - old.objects.keys(), new.unread.keys() - old.unread.keys()),
         (left_out_changed, _differing(old.objects, new.objects), _differing(old.unread, new.unread)),
@@ -605,7 +607,7 @@ def _pile_changes(file: ObjectKey, reason: Reason, old: _Pile, new: _Pile) -> It
         if objects or unread:
             names = tuple(str(obj) for obj in sorted(objects, key=lambda obj: (rank(obj.kind), obj)))
             problems = {(new.unread.get(path) or old.unread[path]).problem for path in unread}
-            yield kind(file, reason.text, names, " and ".join(sorted(problems)))
+            yield kind(file, reason.text, names, " and ".join(sorted(problems)), severity)
 
 
 def _differing(old: Mapping[_Key, object], new: Mapping[_Key, object]) -> set[_Key]:
