@@ -243,3 +243,71 @@ def test_a_number_in_a_catalog_needs_quotes(tmp_path: Path) -> None:
     told = output("check", root)
     assert "cannot unmarshal number into Go struct field Package.defaultChannel of type string" in told
     assert "Give the field the type that the message names: put it in quotes" in told
+
+
+# What is left to do where nothing is installed.
+
+POT = "Pot.v1.pots.example.com"
+
+
+def left_to_do(root: Path, *operators: Mapping[str, Any] | str, **case: Any) -> str:
+    """The last part of a plan from an empty cluster."""
+    workspace(root / "after", *operators, **case)
+    (root / "before").mkdir(parents=True)
+    told = output("plan", root / "after", "--from", root / "before")
+    return told.partition("What is left to do")[2].partition(" Drift:")[0]
+
+
+def test_a_kubernetes_that_is_too_old(tmp_path: Path) -> None:
+    """An addition to the workspace does not cure it."""
+    way = (
+        "Upgrade the cluster to Kubernetes 1.90.0, or install a version of the operator that supports Kubernetes 1.36.2"
+    )
+    kettle = {"name": "kettle.v1.0.0", "csv": {"spec": {"minKubeVersion": "1.90.0"}}}
+    left = left_to_do(tmp_path, kettle)
+    assert f"minKubeVersion (1.90.0) > server version (1.36.2). {way}" in left
+    assert way in output("check", tmp_path / "after")
+    assert "See what is missing below" not in output("check", tmp_path / "after")
+
+
+def test_a_kubernetes_that_is_too_old_and_an_api_that_is_missing(tmp_path: Path) -> None:
+    kettle = {"name": "kettle.v1.0.0", "csv": {"spec": {"minKubeVersion": "1.90.0"}}, "needs": ["Pot"]}
+    left = left_to_do(tmp_path, kettle)
+    assert "Upgrade the cluster" not in left
+    assert "See what is missing below; add it to the workspace" in output("check", tmp_path / "after")
+
+
+def test_a_dependency_that_no_catalog_has(tmp_path: Path) -> None:
+    requires = {"type": "olm.package.required", "value": {"packageName": "stove", "versionRange": ">=2.0.0"}}
+    left = left_to_do(tmp_path, {"name": "kettle.v1.0.0", "properties": [requires]})
+    assert "Subscription ns/kettle installs nothing: it requires an operator with package: stove" in left
+    assert "Add a suitable version to a catalog that namespace ns sees, or remove the Subscription" in left
+
+
+def test_two_new_operators_with_one_api(tmp_path: Path) -> None:
+    left = left_to_do(tmp_path, {"name": "kettle.v1.0.0", "owned": [POT]}, {"name": "pan.v1.0.0", "owned": [POT]})
+    assert "Remove Subscription ns/kettle or ns/pan, or move one to a namespace of its own." in left
+
+
+def test_two_subscriptions_to_one_package(tmp_path: Path) -> None:
+    second: dict[str, Any] = {
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+        "metadata": {"name": "other", "namespace": "ns"},
+        "spec": {"name": "kettle", "channel": "stable", "source": "cat", "sourceNamespace": "olm"},
+    }  # fmt: skip
+    first = {"name": "kettle.v1.0.0", "subscription": {"spec": {"startingCSV": "kettle.v1.0.0"}}}
+    operators = first, {"name": "kettle.v1.1.0", "replaces": "kettle.v1.0.0"}
+    second["spec"]["startingCSV"] = "kettle.v1.1.0"
+    left = left_to_do(tmp_path, *operators, manifests=[second])
+    assert left == " Keep one Subscription for package kettle in namespace ns."
+    second["spec"].update(startingCSV="kettle.v1.0.0", channel="fast")
+    assert "Keep one Subscription" not in left_to_do(tmp_path / "other", *operators, manifests=[second])
+
+
+def test_a_failed_csv_that_is_not_being_replaced(tmp_path: Path) -> None:
+    """The catalog is right; OLM reads the chain of CSVs in the cluster (R-CAT-504)."""
+    groups = {"ns/og": {"targetNamespaces": ["ns"], "upgradeStrategy": "TechPreviewUnsafeFailForward"}}
+    before, after = upgraded(tmp_path, {"modes": ["All"]}, {}, groups=groups)
+    told = output("plan", after, "--from", before)
+    assert "Correct the cause for which ns/kettle.v1.0.0 is not Replacing." in told
+    assert "Correct the catalog" not in told

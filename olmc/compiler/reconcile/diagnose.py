@@ -39,6 +39,7 @@ from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import format_apis, intersects
+from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import (
@@ -60,6 +61,7 @@ from olmc.k8s.yaml import at, locate
 if TYPE_CHECKING:
     from olmc.k8s.diagnostics import Rule
 
+_MET = frozenset({"Present", "DeploymentFound"})
 _MOST_RIVALS = 10
 """The number of OperatorGroups with an API that are named to each CSV that has it as well."""
 
@@ -354,7 +356,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if member.phase == "InstallReady" and not member.flapping and member.group is not None:
             yield _without_token(member, member.group, cluster, options)
             continue
-        rule, hint = _rule_for(member, cluster)
+        rule, hint = _rule_for(member, cluster, options.kube_version)
         phase, reason, text = member.cause
         yield rule.finding(
             place_of(member),
@@ -400,13 +402,23 @@ def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ..
     return tuple((text, locate(source, ())) for text, source in shown)
 
 
-def _rule_for(member: CsvState, cluster: Cluster) -> tuple[Rule, str]:
+def _rule_for(member: CsvState, cluster: Cluster, kube_version: str) -> tuple[Rule, str]:
     hint = group_way_out(member, cluster)
     if member.phase == "Pending":
-        return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
+        return rules.PENDING, "\n".join((_way_to_kubernetes(member, kube_version) or hint, *unmet(member))).strip()
     if member.reason in rules.GROUP_REASONS:
         return rules.GROUP_FAILURE, hint
     return rules.INSTALL_FAILURE, _way_to_install(member)
+
+
+def _way_to_kubernetes(member: CsvState, kube_version: str) -> str:
+    """The way out for a CSV that lacks only a newer Kubernetes, "" for any other (R-REQ-2)."""
+    required = member.csv.min_kube_version
+    problem = kube_version_problem(required, kube_version)
+    lacking = [item["message"] for item in member.lacking if item["status"] not in _MET]
+    if not problem or lacking != [problem]:
+        return ""
+    return rules.KUBERNETES_HINT.format(required=required, server=kube_version.removeprefix("v"))
 
 
 def _way_to_install(member: CsvState) -> str:
@@ -425,7 +437,7 @@ def _way_to_install(member: CsvState) -> str:
 def unmet(member: CsvState) -> Iterator[str]:
     """One line for each requirement that is not met, also after the CSV's plan has run."""
     for item in member.lacking:
-        if item["status"] not in ("Present", "DeploymentFound"):
+        if item["status"] not in _MET:
             yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
             for dependent in mappings(item.get("dependents")):
                 if dependent["status"] == "NotSatisfied":

@@ -331,7 +331,12 @@ def failure(
     related: tuple[tuple[str, Location], ...] = tuple(
         (f"{resolve_request.kind} {each}", location) for each, location in placed if each != name
     )
-    return rule.finding(place, related=related, scope=resolve_request.scope, message=given.message).caused_by(slip)
+    found = rule.finding(place, related=related, scope=resolve_request.scope, message=given.message).caused_by(slip)
+    broken = next((each.text for each in errors if each.text.endswith(_BREAKS_CHAIN)), "")
+    if not broken:
+        return found
+    csv = broken.partition(": csv ")[2].partition(" ")[0]
+    return found._replace(hint=rules.CHAIN_HINT.format(csv=csv))
 
 
 def _not_vendored(resolve_request: ResolveRequest, error: NotVendoredError) -> Diagnostic:
@@ -415,6 +420,7 @@ def _other_providers(
 # The reasons of the Subscription condition ResolutionFailed (R-CAT-653).
 NOT_SATISFIABLE = "ConstraintsNotSatisfiable"
 PREVENTED = "ErrorPreventedResolution"
+_BREAKS_CHAIN = " instead of Replacing"
 
 
 def resolve(resolve_request: ResolveRequest, report: Report | None = None) -> Resolution:
@@ -499,7 +505,7 @@ def without_superseded(resolve_request: ResolveRequest) -> tuple[tuple[Installed
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/fail_forward.go
         while last.name in successors:
             if last.phase != "Replacing":
-                return (), f"csv {resolve_request.namespace}/{last.name} in phase {last.phase} instead of Replacing"
+                return (), f"csv {resolve_request.namespace}/{last.name} in phase {last.phase}{_BREAKS_CHAIN}"
             if last.name in seen:
                 return (), f"csv {resolve_request.namespace}/{last.name} has already been seen"
             seen.add(last.name)

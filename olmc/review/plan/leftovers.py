@@ -27,7 +27,9 @@ from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import written_spec
-from olmc.compiler.rules.findings.reconcile import LEFT_HINT
+from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
+from olmc.compiler.rules.findings.reconcile import KUBERNETES_HINT, LEFT_HINT, PENDING
+from olmc.compiler.rules.findings.reconcile import NOT_SATISFIABLE as NOT_SATISFIED
 from olmc.compiler.transition.deletion import (
     apply,
     cascade,
@@ -68,6 +70,7 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.review.diagnose.engine import CURE, is_shown
+from olmc.review.diagnose.rules import SECOND_PROVIDER
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
 
 Action = Literal["create", "change", "refuse", "prune", "delete"]
 
+_KUBERNETES = KUBERNETES_HINT.partition("{")[0]
 _NOISE = frozenset({LAST_APPLIED})
 _EXTENSIONS = EXTENSIONS_V1.partition("/")[0]
 
@@ -280,6 +284,8 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
             yield _not_recreated(operator)
         elif operator.outcome == "failing" and operator.phase == "Succeeded" and operator.why:
             yield from _unresolved(operator, context)
+        elif operator.outcome == "failing" and operator.phase == NOT_SATISFIABLE and operator.why:
+            yield from _uninstallable(operator, context)
     yield from _held_back(context.cluster)
     yield from _unknown_left_running(context)
     yield from _crds_deleted(context)
@@ -311,6 +317,9 @@ def _failures_to_fix(context: TaskContext) -> Iterator[Task]:
         if problem.hint and "\n" not in problem.hint and problem.hint not in left:
             way = f"{problem.hint}{_stays(problem.hint, context)}"
             yield Task(" ".join(filter(None, (way, cures.get(problem.hint)))))
+        elif problem.code == PENDING.code and problem.hint.startswith(_KUBERNETES):
+            way, *lacking = problem.hint.splitlines()
+            yield Task(f"{' '.join(lacking)}. {way}")
 
 
 def _cures(context: TaskContext) -> dict[str, str]:
@@ -324,7 +333,14 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     """Yield the cures of each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
-        if diagnosis.is_shown and diagnosis.culprit is None:
+        if diagnosis.is_shown and diagnosis.culprit is None and finding.code == NOT_SATISFIED.code:
+            row = diagnosis.operators[0]
+            if f"originate from package {row.name}" in finding.message:
+                keep = f"Keep one Subscription for package {row.name} in namespace {row.namespace}."
+                _, mark, cure = finding.hint.partition(CURE)  # what is before it is a derivation
+                yield Task(f"{keep} {mark}{cure}".strip())
+            continue
+        if diagnosis.is_shown and diagnosis.culprit is None and finding.code != SECOND_PROVIDER.code:
             continue
         way = " ".join(finding.hint.splitlines())
         stays = _stays(finding.message, context)
@@ -490,6 +506,17 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
         yield Task(
             f"Correct Subscription {name}: {operator.why}{end} {operator.after} runs on; until then "
             f"nothing in {operator.namespace} is installed or upgraded."
+        )
+
+
+def _uninstallable(operator: OperatorOutcome, context: TaskContext) -> Iterator[Task]:
+    """Return the obstacle of an operator that is not installed yet, if no diagnosis has the way out of it."""
+    row = NamespacedName(operator.namespace, operator.package)
+    if not any(row in diagnosis.operators for diagnosis in context.diagnoses):
+        yield Task(
+            f"Subscription {operator.namespace}/{operator.subscription} installs nothing: {operator.why}. Add a "
+            f"suitable version to a catalog that namespace {operator.namespace} sees, or remove the Subscription; "
+            "until then nothing in this namespace is installed or upgraded."
         )
 
 

@@ -92,6 +92,10 @@ PREVENTED = Rule(
     "stops the resolution of the whole namespace.",
     tags=IN_STATUS,
 )
+CHAIN_HINT = (
+    "Correct the cause for which {csv} is not Replacing. OLM fails forward only if each CSV before the last one is "
+    "Replacing; until then it resolves nothing in this namespace."
+)
 
 
 HELD_BACK = Rule(
@@ -117,6 +121,10 @@ GROUP_REASONS = {
     "CannotModifyStaticOperatorGroupProvidedAPIs": "List the APIs in olm.providedAPIs, or drop staticProvidedAPIs.",
     "RequirementsNotMet": "See what is missing below; add it to the workspace, or list it in olmc.yaml if it exists.",
 }
+KUBERNETES_HINT = (
+    "Upgrade the cluster to Kubernetes {required}, or install a version of the operator that supports Kubernetes "
+    "{server}. If the cluster is newer, name its version: --kube-version, or spec.kubeVersion in olmc.yaml."
+)
 LEFT_HINT = "No Subscription asks for {csv} in namespace {namespace}: delete its CSV to uninstall it."
 
 GROUP_FAILURE = Rule(
