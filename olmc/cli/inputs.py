@@ -397,7 +397,7 @@ def accepted_since(rev: str, now: CheckResult, before: FoundBefore) -> str:
         lines += [f"  and {more} more"] if more > 0 else []
     left = [one for one in only_new(now.diagnostics, before.diagnostics).new if one.code == LEFT_OUT_BY_CHOICE.code]
     if left:
-        lines.append(f"olmc: {rev} leaves out less:")
+        lines.append(f"olmc: left out here and not in {rev}:")
     for one in seen_from(now.shown_as.rstrip("/"), left):
         lines.append(f"  {one.location}: {one_line(one.message)} [{one.code}]")
     settings = read_config(now.root, Report())
