@@ -96,7 +96,7 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 
 sbom: $(INSTALLED)  ## write dist/olmc.cdx.json, a bill of materials; of an image on top of BASE=NAME@sha256:…
 	@mkdir -p dist
-	@$(BIN)/python -m olmc.integrations.pipelines.bill_of_materials templates/requirements.txt $(BASE) > dist/olmc.cdx.json
+	@$(BIN)/python .ci/bill_of_materials.py templates/requirements.txt $(BASE) > dist/olmc.cdx.json
 	@echo dist/olmc.cdx.json
 
 docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html

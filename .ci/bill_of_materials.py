@@ -1,6 +1,6 @@
 """What olmc consists of, as a bill of materials (CycloneDX): itself, and the libraries that requirements pin.
 
-`python -m olmc.integrations.pipelines.bill_of_materials REQUIREMENTS [BASE] > olmc.cdx.json`; `make sbom` writes
+`python .ci/bill_of_materials.py REQUIREMENTS [BASE] > olmc.cdx.json`; `make sbom` writes
 it for the wheel, and for an image on top of BASE, NAME@sha256:…, which it names as well.
 """
 
