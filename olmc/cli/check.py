@@ -61,10 +61,10 @@ from olmc.review.check.check import (
     check_each_package,
     check_package,
     check_repository_of_bundles,
-    line_reader,
     located_diagnostics,
     scanned,
 )
+from olmc.review.check.excerpts import line_reader
 from olmc.review.check.validators.findings import (
     OPTIONAL,
     SUITES,
@@ -85,8 +85,7 @@ if TYPE_CHECKING:
     from olmc.cli.inputs import FoundBefore
     from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
-    from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
+    from olmc.review.check.check import CheckedPart, CheckResult, PackageTask
 
 # The output of `olmc check`, in each of its formats.
 

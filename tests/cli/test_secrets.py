@@ -18,7 +18,7 @@ from cpu_time import measure
 
 from olmc.compiler.load.kustomize import without_quotes
 from olmc.k8s.objects import AFTER, BEFORE, MASK, REDACTED, masked, redacted
-from olmc.review.check.check import line_masker
+from olmc.review.check.excerpts import line_masker
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
 WORKSPACE = """\

@@ -13,7 +13,8 @@ import olmc
 from olmc.compiler.output.ci_reports import Tool, as_github, as_junit, as_sarif
 from olmc.compiler.output.messages import as_text
 from olmc.k8s.diagnostics import Severity
-from olmc.review.check.check import CheckInput, check_directory, line_reader, located_diagnostics
+from olmc.review.check.check import CheckInput, check_directory, located_diagnostics
+from olmc.review.check.excerpts import line_reader
 from olmc.review.check.validators.findings import ValidatorSettings
 
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
