@@ -43,8 +43,8 @@ from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.both_sides import read_sides, read_versions
 from olmc.review.diff.engine import difference_of, write
-from olmc.review.diff.git import sides_of
 from olmc.review.diff.operators import remarks
+from olmc.review.diff.revisions import sides_of
 from olmc.review.diff.settings import Kinds
 from olmc.review.explain.left_out import note
 from olmc.targets.pipeline import compile

@@ -51,7 +51,8 @@ from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 from olmc.k8s.yaml.rules import too_large
-from olmc.review.diff.git import GitError, Revision, RevisionFile, as_revision, revision_files, top_of, unread_side
+from olmc.review.diff.git import GitError, top_of
+from olmc.review.diff.revisions import Revision, RevisionFile, as_revision, revision_files, unread_side
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:

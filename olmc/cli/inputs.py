@@ -27,16 +27,8 @@ from olmc.compiler.output.messages import clean, seen_from
 from olmc.compiler.rules.findings.workspace import LEFT_OUT_BY_CHOICE
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited, one_line
 from olmc.k8s.lean import NamedTuple
-from olmc.review.diff.git import (
-    PATTERN_FILES,
-    Extent,
-    GitError,
-    Revision,
-    changed_paths,
-    top_of,
-    unread_side,
-    write_tree,
-)
+from olmc.review.diff.git import GitError, changed_paths, top_of
+from olmc.review.diff.revisions import PATTERN_FILES, Extent, Revision, unread_side, write_tree
 from olmc.review.plan.engine import Beginning, NamedState, NoStateError, as_begun, joined_states, named_state
 
 if TYPE_CHECKING:

@@ -58,7 +58,8 @@ from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.strconv import full_kube_version, minor_of
-from olmc.review.diff.git import as_committed, as_revision
+from olmc.review.diff.git import as_committed
+from olmc.review.diff.revisions import as_revision
 from olmc.review.plan import engine, outputs
 from olmc.review.plan.engine import Beginning, PlanHop, PlannedPath, place_of_state
 from olmc.targets.pipeline import compile

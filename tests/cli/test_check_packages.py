@@ -208,7 +208,7 @@ def beyond(output: str, variable: str = "OLMC_LIMIT_FILES") -> bool:
 )
 def test_bundles_count_for_a_limit_of_their_own(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """These commands read the packages one by one, or none of them."""
-    monkeypatch.setattr("olmc.review.diff.git.LEAST_PACKAGES", 3)
+    monkeypatch.setattr("olmc.review.diff.revisions.LEAST_PACKAGES", 3)
     whole = olmc(*arguments)
     monkeypatch.setenv("OLMC_LIMIT_FILES", str(LARGE))
     done = olmc(*arguments)

@@ -34,7 +34,8 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
 from olmc.k8s.objects import KubernetesObject, mapping, name_of, spec_of
 from olmc.k8s.yaml import read
-from olmc.review.diff.git import SUBMODULE, RevisionFile, blob_contents, submodules_at, within_depth
+from olmc.review.diff.git import SUBMODULE, submodules_at
+from olmc.review.diff.revisions import RevisionFile, blob_contents, within_depth
 
 LINK = "120000"
 _FILE = "100644"

@@ -55,19 +55,7 @@ from olmc.k8s.yaml import Document, read
 from olmc.k8s.yaml.pieces import Known, read_pieces
 from olmc.k8s.yaml.split import Head, head_of, split_documents
 from olmc.review.diff.extensions import edited_csvs, has_stuck, kept_back_objects
-from olmc.review.diff.git import (
-    STREAM,
-    GitError,
-    Revision,
-    as_committed,
-    as_revision,
-    may_lack,
-    meant_revision,
-    submodules_at,
-    unread_side,
-    with_path,
-    write_tree,
-)
+from olmc.review.diff.git import GitError, as_committed, submodules_at
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.premises import (
     OPEN,
@@ -77,6 +65,16 @@ from olmc.review.diff.premises import (
     bundle_at,
     common_premises,
     compile_assuming,
+)
+from olmc.review.diff.revisions import (
+    STREAM,
+    Revision,
+    as_revision,
+    may_lack,
+    meant_revision,
+    unread_side,
+    with_path,
+    write_tree,
 )
 from olmc.review.diff.settings import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.review.explain.left_out import SettledCompilation

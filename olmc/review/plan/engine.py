@@ -37,17 +37,8 @@ from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import (
-    Extent,
-    GitError,
-    as_revision,
-    may_lack,
-    meant_revision,
-    submodules_at,
-    unread_side,
-    with_path,
-    write_tree,
-)
+from olmc.review.diff.git import GitError, submodules_at
+from olmc.review.diff.revisions import Extent, as_revision, may_lack, meant_revision, unread_side, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, cluster_side, compiled_side, workspace_side
 from olmc.review.plan import outputs
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
