@@ -453,6 +453,49 @@ ATTACKS: dict[str, list[Attack]] = {
         ),
         Attack({"helmfile.lock": "a: 1\n"}, {"helmfile.lock": "a: 2\n"}, "helmfile.lock: ~ another content"),
         Attack({"x/helmfile.d/1.yaml": "a: 1\n"}, {"x/helmfile.d/1.yaml": "a: 2\n"}, "x/helmfile.d/1.yaml: ~ another"),
+        Attack({"helmfile.d/1.yml.gotmpl": "a: 1\n"}, {"helmfile.d/1.yml.gotmpl": "a: 2\n"}, "1.yml.gotmpl: ~ another"),
+        *(
+            Attack({name: "releases: [{name: a}]\n"}, {name: "releases: [{name: b}]\n"}, f"{name}: ~ another")
+            for name in ("helmfile-prod.yaml", "x/helmfile_prod.yml", "helmfile.prod.yaml.gotmpl")
+        ),
+        *(
+            Attack(
+                {"x/helmfile.yaml": helmfile, "x/env/b.yaml": "a: 1\n"},
+                {"x/env/b.yaml": "a: 2\n"},
+                "x/env/b.yaml; GitOps",
+            )
+            for helmfile in (
+                "releases: [{name: a, values: [env/*.yaml]}]\n",
+                "bases:\n- env/?.yaml\n",
+                "environments: {default: {values: ['./env/**/*.yaml']}}\n",
+                "environments:\n  default:\n    values:\n    - env/{{ .Environment.Name }}.yaml\n",
+                'releases:\n- name: a\n  values:\n  - {{ readFile "env/b.yaml" | nindent 4 }}\n',
+                'releases:\n- values:\n  - {{ tpl (readFile (printf "env/%s.yaml" .Environment.Name)) . }}\n',
+                "releases:\n- values:\n  - {{ .Values.name | readFile }}\n",
+                'releases:\n- values:\n  - {{ readFile (print .Values.name ".yaml") }}\n',
+                "releases: [{set: [{name: a, value: 'ref+file://env/b.yaml#/a'}]}]\n",
+            )
+        ),
+        Attack(
+            {
+                "helmfile.yaml": "helmfiles: [{path: 'apps/*/pier.yaml'}]\n",
+                "apps/a/pier.yaml": "releases: [{values: [deep/*.txt]}]\n",
+                "apps/a/deep/x.txt": "a: 1\n",
+            },
+            {"apps/a/deep/x.txt": "a: 2\n"},
+            "apps/a/deep/x.txt; GitOps",
+        ),
+        Attack(
+            {"helmfile.yaml": "helmfiles: ['apps/*.yaml']\n"}, {"apps/a.yaml": "releases: []\n"}, "apps/a.yaml; GitOps"
+        ),
+        Attack(
+            {
+                "helmfile.yaml": "releases: [{values: [v.yaml.gotmpl]}]\n",
+                "v.yaml.gotmpl": 'a: {{ readFile "b.txt" }}\n',
+            },
+            {"b.txt": "a\n"},
+            "b.txt; GitOps",
+        ),
     ],
     "`fleet.yaml`": [
         Attack({}, {"fleet.yaml": "helm: {chart: x}\n"}, "fleet.yaml: + new: Fleet of Rancher takes"),
@@ -709,6 +752,25 @@ def test_what_no_tool_reads_is_not_told(sides: Path) -> None:
         ".github/workflows/ci.yaml": "on: push\n", "LICENSE": "a\n", ".argocd-sources.yml": "a\n",
     })  # fmt: skip
     assert risks("old", "new") == []
+
+
+def test_what_no_helmfile_reads_is_not_told(sides: Path) -> None:
+    helmfile = """\
+# old.yaml is no longer read, nor what {{ readFile .Values.name }} named.
+environments: {default: {values: [env/*.yaml]}}
+releases:
+- {name: "{{ .Environment.Name }}-pier", chart: "{{ .Values.charts }}/pier", version: 1.0.0}
+- values: [{{ readFile "known.yaml" }}, "{{ .Values.some }}"]
+"""
+    for side in ("old", "new"):
+        write(sides / side, {"helmfile.yaml": helmfile})
+    write(sides / "new", {
+        "old.yaml": "a: 1\n", "other.yaml": "a: 1\n", "env/a.txt": "a\n", "other/a.yaml": "a: 1\n", "README.md": "a\n",
+        "helmfile.d/README.md": "a\n", "helmfile-notes.md": "a\n",
+    })  # fmt: skip
+    assert risks("old", "new") == []
+    write(sides / "new", {"helmfile-operator.yaml": CONFIG_MAP})
+    assert not any("helmfile" in line and "build" in line for line in risks("old", "new"))
 
 
 @pytest.mark.parametrize("target", ["base.yaml", "./base.yaml"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ from olmc.compiler.load.files import (
     MAX_FILE_BYTES,
     Folder,
     ScannedFolder,
+    fits_parts,
     is_file,
     no_folder,
     read_text,
     real_path,
     scan_everything,
 )
-from olmc.compiler.load.gitops_files import all_texts, imports_of
+from olmc.compiler.load.gitops_files import all_texts, imports_of, without_fields
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import (
     OBJECT_FIELDS,
@@ -42,14 +44,19 @@ from olmc.k8s.objects import KubernetesObject, mapping
 from olmc.k8s.yaml import dump, read
 from olmc.k8s.yaml.split import split_documents
 
-_KUSTOMIZE = "Kustomize"
+_KUSTOMIZE, _HELMFILE = "Kustomize", "helmfile"
 _NAMES = {
     **dict.fromkeys(KUSTOMIZATIONS, _KUSTOMIZE), CHART_FILE: "Helm", "Kptfile": "kpt",
-    **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl", "helmfile.lock"), "helmfile"),
+    **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl", "helmfile.lock"), _HELMFILE),
     **dict.fromkeys(("jsonnetfile.json", "jsonnetfile.lock.json"), "Jsonnet"),
 }  # fmt: skip
 _JSONNET = (".jsonnet", ".libsonnet")
-_HELMFILES = "helmfile.d"
+_HELMFILES, _TEMPLATE = "helmfile.d", ".gotmpl"
+_HELMFILE_STARTS = tuple(f"{_HELMFILE}{mark}" for mark in "-_.")
+_OF_HELMFILE = ("releases", "helmfiles", "bases", "environments", "templates", "helmDefaults")
+"""Fields of helmfiles: in a file that has one of them at its beginning of a line, helmfile looks for more files."""
+_READING = frozenset(("readFile", "readDir", "readDirEntries"))
+_WILD = frozenset("*?[")
 _LIBRARIES = ("", "lib", "vendor")
 """The folders of imports in which tools for Jsonnet look, in each folder above."""
 _LONGEST = 1_000
@@ -176,8 +183,9 @@ def _values_in(text: str) -> list[Any] | None:
 def builder(path: str) -> str:
     """The tool that builds a folder by a file, "" if it is no such file."""
     folder, _, name = path.rpartition("/")
-    if folder.endswith(_HELMFILES) and folder.rpartition("/")[2] == _HELMFILES:
-        return "helmfile"
+    is_helmfile = name.startswith(_HELMFILE_STARTS) or folder.rpartition("/")[2] == _HELMFILES
+    if is_helmfile and name.removesuffix(_TEMPLATE).endswith(SUFFIXES):
+        return _HELMFILE
     return _NAMES.get(name, "") or ("Jsonnet" if name.endswith(_JSONNET) else "")
 
 
@@ -188,7 +196,11 @@ def _folders(folder: Folder) -> Iterator[Folder]:
 
 
 def _is_listing(tree: BuildTree, path: str) -> bool:
-    return not tree.files[path] and only_lists_output(read_text(tree.root, path, Report()) or "")
+    """Return whether a file is none that builds: a list of the output of kustomize, or objects in a file that is only
+    named as helmfiles are."""
+    text = "" if tree.files[path] else read_text(tree.root, path, Report()) or ""
+    is_alike = path.rpartition("/")[2].startswith(_HELMFILE_STARTS[0])
+    return only_lists_output(text) or (is_alike and any(objects_of(each)[0] for each in split_documents(text) or ()))
 
 
 def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> bool:
@@ -218,6 +230,8 @@ def _read_by(tree: BuildTree, path: str, tool: str) -> Iterable[tuple[str, bool]
         return [(name, True) for name in names]
     if tool == "Jsonnet":
         return [(name, False) for name in _imported(tree, path)]
+    if tool == _HELMFILE:
+        return [(name, False) for name in _read_by_helmfile(tree, path)]
     text = read_text(tree.root, path, Report()) or ""
     return _named_by_kustomization(tree, folder, text)
 
@@ -254,6 +268,73 @@ def _import_places(tree: BuildTree, folder: str, name: str | None) -> Iterator[s
         above.append(above[-1].rpartition("/")[0])
     tops = (*(posixpath.join(one, library) for one in above for library in _LIBRARIES), *tree.libraries)
     yield from (path for top in dict.fromkeys(tops) if (path := tree.joined(top, name)) in tree.files)
+
+
+def _read_by_helmfile(tree: BuildTree, start: str) -> Iterator[str]:
+    """The files that a helmfile names, also as patterns and in templates, and those that these name if they are
+    helmfiles or templates; each file of the folder where a template computes a name."""
+    top = start.rpartition("/")[0]
+    waiting, seen = [start], {start}
+    while waiting:
+        path = waiting.pop()
+        text = read_text(tree.root, path, Report()) or ""
+        if path != start and "{{" not in text and not _is_part_of_helmfile(text):
+            continue
+        for folder in dict.fromkeys((path.rpartition("/")[0], top)):  # bases are read as a part of their helmfile
+            for name in _named_by_helmfile(tree, folder, text):
+                if name not in seen:
+                    yield name
+                    seen.add(name)
+                    waiting += [name] if not tree.files[name] else []
+
+
+def _is_part_of_helmfile(text: str) -> bool:
+    return any(line.startswith(_OF_HELMFILE) for line in text.splitlines())
+
+
+def _named_by_helmfile(tree: BuildTree, folder: str, text: str) -> Iterator[str]:
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    bodies = [part.partition("}}")[0] for part in "\n".join(lines).split("{{")[1:]]
+    bodies = [body for body in bodies if not body.lstrip("- ").startswith("/*")]
+    words = [word.strip("\"',[]{}()") for line in lines for word in without_fields(line).replace(",", " ").split()]
+    values = all_texts([document.value for document in read("", text, Report())]) if not bodies else ()
+    for named in dict.fromkeys((*words, *map(without_fields, values))):
+        yield from _matching(tree, folder, named.partition("file://")[2].partition("#")[0] or named)
+    for body in dict.fromkeys(bodies):
+        quoted = [*body.split('"')[1::2], *body.split("`")[1::2]]
+        # In `printf` a `%` begins a verb, for which any text may stand.
+        found = [name for one in quoted for name in _matching(tree, folder, _without_verbs(one))]
+        yield from found
+        if not found and _reads_unknown(body) and folder in tree.folders:
+            yield from (name for name in tree.folders[folder].walk() if name in tree.files)
+
+
+def _without_verbs(text: str) -> str:
+    head, *others = text.split("%")
+    return head + "".join(f"*{other[1:]}" for other in others)
+
+
+def _reads_unknown(body: str) -> bool:
+    """Return whether a template reads a file whose name it computes."""
+    words = body.replace("(", " ( ").replace("|", " | ").split()
+    names = (following for word, following in zip(words, [*words[1:], "|"], strict=True) if word in _READING)
+    return any(name[:1] not in ('"', "`") for name in names)
+
+
+def _matching(tree: BuildTree, folder: str, text: str) -> Iterator[str]:
+    """The files that a text names from a folder: as it is, or as a pattern."""
+    if not _WILD & set(text):
+        yield from (path for path in tree.paths(folder, text) if path in tree.files)
+    elif len(text) <= _LONGEST and any(char.isalnum() for char in text):
+        pattern = tree.joined(folder, text)
+        parts = pattern.split("/")
+        fixed = next(number for number, part in enumerate(parts) if _WILD & set(part))
+        below = tree.folders.get("/".join(parts[:fixed]))
+        for path in below.walk() if below is not None else ():
+            tree.joined("", "")  # each counts as a path that is tried
+            # A field of a template may stand for several parts.
+            if path in tree.files and (fits_parts(path.split("/"), parts) or fnmatchcase(path, pattern)):
+                yield path
 
 
 def _named_by_kustomization(tree: BuildTree, folder: str, text: str) -> Iterator[tuple[str, bool]]:

@@ -289,7 +289,7 @@ DECIDING_FILES = (
     DecidingFile("Helm", "another chart: each file of it, `.helmignore` and `Chart.lock` among them", _REPORTED),
     DecidingFile("Helm", "values and locks beside a chart that is compiled without them", _REPORTED, (),
                  "tools that install this chart may read such a file"),
-    DecidingFile("Helm", "`helmfile.yaml`, and the files that it names", _REPORTED),
+    DecidingFile("Helm", "`helmfile.yaml`, others of such a name, and the files that they name or may name", _REPORTED),
     DecidingFile("kpt", "`Kptfile`, and the files that its pipeline names", _REPORTED),
     DecidingFile("kpt", "`.krmignore`", _REPORTED, (".krmignore",),
                  "kpt and kustomize fn leave out what the patterns in such a file name", True, True),

@@ -121,7 +121,7 @@ class _Search(NamedTuple):
 
     def matching(self, folder: str, text: str) -> Iterator[str]:
         """The files that a text names, also as a pattern, or as a template of which only a part is known."""
-        glob = _without_fields(text)
+        glob = without_fields(text)
         if glob == text and not _WILD & set(text):
             yield from self.exact(folder, text)
         elif len(glob) <= _LONGEST:
@@ -166,7 +166,7 @@ def _normal(folder: str, text: str) -> str:
     return "" if path == "." else path
 
 
-def _without_fields(text: str) -> str:
+def without_fields(text: str) -> str:
     """A text of a template with `*` for each field that the tool fills in."""
     head, *others = text.split("{{")
     return head + "".join(f"*{other.partition('}}')[2]}" for other in others)
@@ -183,7 +183,7 @@ def _fits(path: str, pattern: str, parts: Sequence[str]) -> bool:
 def _of_argo(each: ToolObject, search: _Search) -> Iterator[NamedFile]:
     spec = spec_of(each.object)
     sources = list(_sources(spec))
-    folders = [_normal("", _without_fields(as_text(source.get("path"))).lstrip("/")) for source in sources]
+    folders = [_normal("", without_fields(as_text(source.get("path"))).lstrip("/")) for source in sources]
     for source, folder in zip(sources, folders, strict=True):
         for text in texts(mapping(source.get("helm")).get("valueFiles")):
             yield from (NamedFile(path, each.path, ARGO_READS) for path in search.matching(folder, text))
@@ -251,7 +251,7 @@ def _patterns(entries: Any) -> tuple[list[str], list[str]]:
     """The patterns of a generator, and those that exclude."""
     found: tuple[list[str], list[str]] = ([], [])
     for entry in mappings(entries):
-        pattern = _normal("", _without_fields(as_text(entry.get("path"))).lstrip("/"))
+        pattern = _normal("", without_fields(as_text(entry.get("path"))).lstrip("/"))
         # Only with its setting for new patterns Argo CD reads `{a,b}` so: it takes more then, and may exclude more.
         if entry.get("exclude") is True:
             found[1].append(pattern)
