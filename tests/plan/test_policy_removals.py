@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import olmc
+from scenarios import workspace, write
 from test_repository_plan import APPLICATION, CATALOG, NAMESPACE, SOURCE, plan
 
 from olmc.compiler.model.workspace import ClusterState, PolicyRemoval
@@ -160,3 +165,43 @@ def test_the_csv_goes_with_its_subscription() -> None:
     shared = state._replace(objects={**objects, object_key(beside.object): beside})
     assert [key.name for key in removed_by_policies(shared, (), [removal])] == ["kettle", "kettle.v1.0.0"]
     assert removed_by_policies(state, [subscription], [removal]) == ()
+
+
+WAITING: dict[str, Any] = {
+    "apiVersion": "policy.open-cluster-management.io/v1beta1",
+    "kind": "OperatorPolicy",
+    "metadata": {"name": "a", "namespace": "policies"},
+    "spec": {
+        "remediationAction": "enforce",
+        "complianceType": "musthave",
+        "versions": ["a.v1"],
+        "subscription": {"name": "a", "namespace": "ns", "channel": "stable", "source": "cat", "sourceNamespace": "ns"},
+    },
+}
+BY_HAND = (
+    " Then set spec.approved: true on the InstallPlan: with upgradeApproval: None the controller approves no upgrade."
+)
+
+
+@pytest.mark.parametrize(("starting", "upgrades"), [("", "None"), ("a.v1", "None"), ("a.v1", "Automatic")])
+def test_the_list_of_a_policy_is_the_way_out_of_a_plan_that_it_keeps_waiting(
+    tmp_path: Path, starting: str, upgrades: str
+) -> None:
+    policy = deepcopy(WAITING)
+    policy["spec"]["upgradeApproval"] = upgrades
+    policy["spec"]["subscription"] |= {"startingCSV": starting} if starting else {}
+    bundles = ["a.v1 1.0.0 a/stable provides A", "a.v2 2.0.0 a/stable replaces a.v1 provides A"]
+    files = workspace({"catalog": bundles, "manifests": [policy]})
+    write(tmp_path / "new", files)
+    (tmp_path / "old").mkdir()
+    by_hand = BY_HAND if starting and upgrades == "None" else ""
+    (path,) = (path for path, text in files.items() if "OperatorPolicy" in text)
+    way_out = re.compile(
+        rf"Add a\.v2 to spec\.versions of the OperatorPolicy \(\S*{re.escape(path)}:\d+:\d+\): its controller approves "
+        rf"only the listed CSVs\.{re.escape(by_hand)}"
+    )
+    commands = {"status": (), "check": ("-v",), "plan": ("--from", tmp_path / "old")}
+    printed = {name: olmc(name, tmp_path / "new", *options).output for name, options in commands.items()}
+    shown = {name: " ".join(text.split()) for name, text in printed.items()}
+    assert {command for command, text in shown.items() if way_out.search(text)} == set(shown), shown
+    assert not any("patch installplan" in text or "Set spec.approved" in text for text in shown.values())

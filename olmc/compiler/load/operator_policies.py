@@ -184,7 +184,7 @@ def read_operator_policy(policy: Manifest, *, is_enforced: bool, resolves_templa
     group = spec.get("operatorGroup")
     if isinstance(group, dict):
         manifests.insert(0, Manifest(_group(group, namespace), _below(policy.source, "operatorGroup")))
-    approval = _approval(spec, namespace) if is_enforced else None
+    approval = _approval(policy, namespace) if is_enforced else None
     return result._replace(manifests=tuple(manifests), has_default_group=group is None, approval=approval)
 
 
@@ -271,12 +271,15 @@ def _versions(spec: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(version.strip() for version in texts(spec.get("versions")) if version.strip())
 
 
-def _approval(spec: Mapping[str, Any], namespace: str) -> PolicyApproval:
+def _approval(policy: Manifest, namespace: str) -> PolicyApproval:
     """R-OCM-9: which plans the controller approves."""
+    spec = spec_of(policy.object)
     wanted, versions = mapping(spec.get("subscription")), _versions(spec)
     starting = as_text(wanted.get("startingCSV"))
     allowed = (*versions, *([starting] if starting else [])) if versions else ()
-    return PolicyApproval(namespace, as_text(wanted.get("name")), allowed, spec.get("upgradeApproval") == "Automatic")
+    place = locate(policy.source, ("spec", "versions")) if versions else None
+    upgrades = spec.get("upgradeApproval") == "Automatic"
+    return PolicyApproval(namespace, as_text(wanted.get("name")), allowed, upgrades, place)
 
 
 def _group(group: Mapping[str, Any], namespace: str) -> KubernetesObject:

@@ -261,12 +261,13 @@ class Inputs(NamedTuple):
 
 class PolicyApproval(NamedTuple):
     """A policy's approval of InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
-    `upgrades` is whether it also allows upgrades of an existing operator (R-OCM-9)."""
+    `upgrades` is whether it also allows upgrades of an existing operator (R-OCM-9). `place` is that of the list."""
 
     namespace: str
     name: str
     csvs: tuple[str, ...] = ()
     upgrades: bool = False
+    place: Location | None = None
 
 
 class PolicyRemoval(NamedTuple):

@@ -302,7 +302,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             continue
         csvs = ", ".join(plan.csvs)
         if plan.phase == "RequiresApproval" and plan.condition is None:
-            yield waiting(plan)
+            yield waiting(plan, cluster)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
         place, hint = failed_step(plan), plan_way_out(plan, cluster)
@@ -322,10 +322,33 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         yield failed.caused_by(plan.cause)
 
 
-def waiting(plan: InstallPlan) -> Diagnostic:
+def waiting(plan: InstallPlan, cluster: Cluster) -> Diagnostic:
     """Report that a plan waits for approval."""
     first = plan.csvs[0] if plan.csvs else "all"
-    return rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
+    found = rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
+    way_out = policy_way_out(plan, cluster)
+    return found._replace(hint=f"{way_out} {found.hint}") if way_out else found
+
+
+def policy_way_out(plan: InstallPlan | None, cluster: Cluster) -> str:
+    """The way out of a plan that an OperatorPolicy keeps waiting, as its list of versions lacks a CSV (R-OCM-9); ""
+    where another reason keeps it."""
+    approvals = {(each.namespace, each.name): each for each in cluster.approvals}
+    if plan is None or not approvals:
+        return ""
+    asking = [s for s in cluster.subscriptions.within(plan.namespace).values() if s.current in plan.csvs]
+    unlisted, by_hand = [], False
+    for subscription in asking:
+        approval = approvals.get(subscription.name)
+        if approval is None:
+            return ""
+        by_hand = by_hand or (bool(subscription.installed) and not approval.upgrades)
+        if approval.csvs and subscription.current not in approval.csvs:
+            unlisted.append(f"{subscription.current} to spec.versions of the OperatorPolicy ({approval.place})")
+    if not unlisted:
+        return ""
+    way_out: str = rules.UNLISTED_HINT.format(additions=", ".join(unlisted))
+    return f"{way_out} {rules.UNLISTED_BY_HAND_HINT}" if by_hand else way_out
 
 
 def failed_step(plan: InstallPlan) -> Location | None:

@@ -29,6 +29,7 @@ from olmc.compiler.reconcile.diagnose import (
     group_way_out,
     place_of,
     plan_way_out,
+    policy_way_out,
     replaces_in_plan,
     rivals,
     step_way_out,
@@ -203,6 +204,9 @@ def of_plan(plan: InstallPlan, cluster: Cluster) -> Iterator[ExplanationLine]:
     if plan.phase == APPROVAL and plan.condition is None:
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
         first = plan.csvs[0] if plan.csvs else "all"
+        way_out = policy_way_out(plan, cluster)
+        if way_out:
+            yield ExplanationLine(1, way_out)
         yield ExplanationLine(1, f"--approve {plan.namespace}/{first} shows what approving it would do")
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")

@@ -25,7 +25,7 @@ from olmc.compiler.output.messages import (
     not_found,
     state_options,
 )
-from olmc.compiler.reconcile.diagnose import group_way_out
+from olmc.compiler.reconcile.diagnose import group_way_out, policy_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
@@ -74,7 +74,7 @@ class OperatorStatus(NamedTuple):
     leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
     says that it does not come up, although OLM's objects alone do not show it. `causes` are diagnoses that explain it
     in one sentence each, and `remedy` is a change that cures the first of them. `way_out` is that of a CSV which
-    can't be a member of its OperatorGroup.
+    can't be a member of its OperatorGroup, or of a plan that a policy keeps waiting.
     """
 
     namespace: str
@@ -200,7 +200,7 @@ def _subscribed(
         fails=_is_broken(member)
         or (bool(hindered or of_its_plan) and waits not in (APPROVAL, UNKNOWN))
         or (member is None and waits not in (APPROVAL, UNKNOWN)),
-        way_out=_out_of_group(member, cluster),
+        way_out=policy_way_out(plan, cluster) if waits == APPROVAL else _out_of_group(member, cluster),
     )
 
 
@@ -476,7 +476,7 @@ def _below(each: OperatorStatus, has_reason: bool, folder: str, check: str) -> I
         yield f"Put it into the workspace with spec.approval: Approved; {shown}."
     elif APPROVAL in (each.waits, each.reason):
         shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
-        yield f"Set spec.approved: true on it; {shown}."
+        yield f"{each.way_out} {shown}." if each.way_out else f"Set spec.approved: true on it; {shown}."
     elif each.remedy:
         yield f"`olmc fix{folder}` cures it: {each.remedy}."
     elif each.reason == NOT_SATISFIABLE:

@@ -282,6 +282,10 @@ NEEDS_APPROVAL = Rule(
     "Use --approve {namespace}/{csv} to see what approving it would do.",
     "With installPlanApproval: Manual OLM installs only after you approve the plan.",
 )
+UNLISTED_HINT = "Add {additions}: its controller approves only the listed CSVs."
+UNLISTED_BY_HAND_HINT = (
+    "Then set spec.approved: true on the InstallPlan: with upgradeApproval: None the controller approves no upgrade."
+)
 FOREIGN_HOME = Rule(
     "OLMC313",
     Severity.FAILURE,

@@ -378,7 +378,7 @@ def waiting_plans(cluster: Cluster, asked: ObjectQuery) -> Iterator[Diagnostic]:
         watched = {target for group in cluster.groups_in(plan.namespace) for target in group.targets}
         is_near = namespace is None or not watched.isdisjoint({"", namespace}) or plan.namespace == namespace
         if plan.phase == "RequiresApproval" and plan.condition is None and is_near:
-            yield waiting(plan)
+            yield waiting(plan, cluster)
 
 
 def elsewhere(view: InstalledView, asked: ObjectQuery) -> str:
