@@ -87,3 +87,16 @@ def test_metrics_are_sorted_and_escaped(tmp_path: Path) -> None:
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# HELP")]
     assert names == sorted(names)
     assert "csv_succeeded" not in text
+
+
+def test_a_row_names_the_error_that_prevents_a_resolution(tmp_path: Path) -> None:
+    """The rows of all Subscriptions have the message of OLMC511, in one line."""
+    bundles = ["a.v1 1.0.0 a/stable provides A", "b.v1 1.0.0 b/stable provides B", "b.v2 2.0.0 b/stable provides B"]
+    done = compiled({"catalog": bundles, "subs": ["a a/stable", "b b/stable"]}, tmp_path)
+    assert done.settled is not None
+    (finding,) = (each for each in done.diagnostics if each.code == "OLMC511")
+    error = finding.message.partition("namespace ns: ")[2]
+    row = f"    an error prevents the resolution of namespace ns: {error}\n"
+    shown = as_table([("", each) for each in operators(done.settled)])
+    assert "multiple channel heads" in error
+    assert shown.count(row) == 2, shown

@@ -38,6 +38,7 @@ from olmc.k8s.limits import CelMissingError
 from olmc.k8s.objects import CatalogKey
 
 __all__ = [
+    "PREVENTS",
     "ExplanationLine",
     "HeldUpgrade",
     "PickReason",
@@ -47,6 +48,10 @@ __all__ = [
     "may_be_held",
     "reasons",
 ]
+
+
+PREVENTS = "an error prevents the resolution of"
+"""The beginning of an explanation whose next line is the error."""
 
 
 class ExplanationLine(NamedTuple):
@@ -78,7 +83,7 @@ def derivation(resolve_request: ResolveRequest, resolution: Resolution) -> tuple
     except (CelMissingError, NotVendoredError):
         return (ExplanationLine(0, resolution.message),)
     if resolution.reason != NOT_SATISFIABLE:
-        head = f"an error prevents the resolution of {resolve_request.scope}"
+        head = f"{PREVENTS} {resolve_request.scope}"
         causes = [ExplanationLine(1, error.explanation or error.text, error.location) for error in errors]
         # Without an error of its own it is one that shows when the selections are looked up (R-CAT-566).
         return (ExplanationLine(0, head), *dict.fromkeys(causes or [ExplanationLine(1, resolution.message)]))

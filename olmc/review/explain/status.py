@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +27,11 @@ from olmc.compiler.output.messages import (
 )
 from olmc.compiler.reconcile.diagnose import group_way_out, policy_way_out
 from olmc.compiler.reconcile.loop import SettledCluster
-from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
+from olmc.compiler.resolver.explain import PREVENTS, ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
 from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, without_version
-from olmc.k8s.diagnostics import Diagnostic, RuleTag, did_you_mean
+from olmc.k8s.diagnostics import Diagnostic, RuleTag, did_you_mean, one_line
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.document import at
@@ -496,7 +496,7 @@ def in_short(each: OperatorStatus) -> str:
     not met, and where no versions go together what rules out the first candidate."""
     if each.causes:
         return _counted(each.causes)
-    lines = each.missing
+    lines = tuple(_with_errors(each.missing))
     of_csv_alone = [line.depth for line in lines[:2]] == [0, 1] and not lines[0].text.startswith("InstallPlan ")
     depth = 1 if each.phase == "Pending" and of_csv_alone else 0
     own = _own_part(each) if each.phase in ("", "Succeeded") else ()
@@ -508,6 +508,13 @@ def in_short(each: OperatorStatus) -> str:
         reasons = [line.text for line in lines if line.depth == 1]
         causes = [f"{causes[0]}: {reasons[0]}" if reasons else causes[0], *reasons[1:]]
     return _counted(causes)
+
+
+def _with_errors(lines: Sequence[ExplanationLine]) -> Iterator[ExplanationLine]:
+    """Lines, of which one that an error prevents a resolution comes with the error that follows it."""
+    for line, error in zip_longest(lines, lines[1:]):
+        is_head = error is not None and error.depth > line.depth and line.text.startswith(PREVENTS)
+        yield line._replace(text=f"{line.text}: {one_line(error.text)}") if is_head else line
 
 
 def _counted(causes: Sequence[str]) -> str:
