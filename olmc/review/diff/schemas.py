@@ -363,6 +363,7 @@ _WIDER: Mapping[str, frozenset[str]] = {
     "integer": frozenset(("number", _INT_OR_STRING, _ANYTHING)),
     "string": frozenset((_INT_OR_STRING, _ANYTHING)),
 }
+_STATUS = "status"
 _METADATA, _NAMES = "metadata", ("name", "generateName")
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _ONLY_ANYTHING = frozenset((_ANYTHING,))
@@ -392,10 +393,15 @@ class _At(NamedTuple):
     def weight(self, severity: Severity) -> Severity:
         return min(severity, self.most)
 
+    @property
+    def is_of_status(self) -> bool:
+        """Return whether the place is in the status, which the operator alone writes."""
+        return self.path == _STATUS or self.path.startswith((f"{_STATUS}.", f"{_STATUS}{{", f"{_STATUS}["))
+
     def below(self, step: str, schemas: tuple[tuple[str, Schema], ...] = ()) -> _At:
         """A place one step further; breaking readers of the status, which users don't write, is a risk."""
         path = f"{self.path}{step}" if step in ("[]", "{}") or not self.path else f"{self.path}.{step}"
-        most = min(self.most, RISK) if path == "status" else self.most
+        most = min(self.most, RISK) if path == _STATUS else self.most
         return self._replace(path=path, most=most, elsewhere=schemas, go_type=_field_type(self.go_type, step))
 
     def recognized(self, schema: Schema) -> _At:
@@ -567,7 +573,8 @@ def _values(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
         yield from _enum(before, after, at)
     before, after = old.get("default", ABSENT), new.get("default", ABSENT)
     if before != after:
-        yield kinds.default_changed(*at.where, before, after, at.weight(_default_severity(before, after)))
+        severity = NOTE if at.is_of_status else _default_severity(before, after)
+        yield kinds.default_changed(*at.where, before, after, at.weight(severity))
 
 
 def _default_severity(old: Any, new: Any) -> Severity:
@@ -695,8 +702,10 @@ def _removed(name: str, new: Schema, at: _At) -> Iterator[DiffChange]:
     kept_in = tuple(version for version, schema in at.elsewhere if name in mapping(schema.get("properties")))
     # Where unknown fields are kept, what the field holds stays, but nothing checks it any more.
     is_open = _is_open(new)
-    severity = RISK if kept_in or is_open else BREAKING
     below = at.below(name)
+    severity = RISK if kept_in or is_open else BREAKING
+    if is_open and below.is_of_status:
+        severity = CHANGE  # nothing is lost, and users write none of it
     yield kinds.property_removed(*below.where, kept_in, is_open, below.weight(severity))
 
 
