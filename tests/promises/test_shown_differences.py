@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from olmc.review.diff.compare import Difference, compare
+from olmc.review.diff.crd_kinds import contrasted
 from olmc.review.diff.html import as_html
 from olmc.review.diff.outputs import as_json, as_markdown
 from olmc.review.diff.settings import Side
@@ -83,3 +84,60 @@ def test_digests_that_begin_alike_are_whole() -> None:
 def test_equal_parts_are_shortened() -> None:
     text = as_text(_difference(_VARIANTS["an argument"]("harmless"), _VARIANTS["an argument"]("dangerous")))
     assert _LONG not in text and "…" in text
+
+
+_ALIKE = {
+    "a tab": ("see red", "see\tred", "see red", "see\\tred"),
+    "a line break": ("see red", "see\nred", "see red", "see\\nred"),
+    "a line break at the end": ("see", "see\n", "see", "see\\n"),
+    "a carriage return": ("see\nred", "see\r\nred", "see\nred", "see\\r\nred"),
+    "another space": ("see red", "see\xa0red", "see red", "see\\u00a0red"),
+    "two other spaces": ("see\u2009red", "see\u202fred", "see\\u2009red", "see\\u202fred"),
+    "a wide space": ("see red", "see\u3000red", "see red", "see\\u3000red"),
+    "one more blank": ("see red", "see  red", "see red", "see \\u0020red"),
+    "no width": ("seered", "see\u200bred", "seered", "see\\u200bred"),
+    "another without width": ("see\u200dred", "see\u200cred", "see\\u200dred", "see\\u200cred"),
+    "a byte order mark": ("see", "\ufeffsee", "see", "\\ufeffsee"),
+    "a turned direction": ("see red", "see \u202ered", "see red", "see \\u202ered"),
+    "a selector of a variant": ("see\u2764", "see\u2764\ufe0f", "see\u2764", "see\u2764\\ufe0f"),
+    "a selector beyond 16 bits": ("see", "see\U000e0101", "see", "see\\U000e0101"),
+    "an accent of its own": ("caf\u00e9", "cafe\u0301", "caf\\u00e9", "cafe\\u0301"),
+    "a Cyrillic letter": ("paypal", "p\u0430ypal", "paypal", "p\\u0430ypal"),
+    "a Greek letter": ("root", "r\u03bfot", "root", "r\\u03bfot"),
+    "a wide letter": ("root", "\uff52oot", "root", "\\uff52oot"),
+    "a dash": ("a-b", "a\u2010b", "a-b", "a\\u2010b"),
+    "a number and a text": (1, "1", "1", '"1"'),
+    "an empty text and its quotes": ("", '""', '""', '"\\"\\""'),
+}
+"""Both values, and how a change shows them."""
+
+
+@pytest.mark.parametrize("name", _ALIKE)
+def test_values_that_look_alike_have_escapes(name: str) -> None:
+    old, new, before, after = _ALIKE[name]
+    assert [side.text for side in contrasted(old, new)] == [before, after]
+    assert [side.text for side in contrasted(new, old)] == [after, before]
+
+
+@pytest.mark.parametrize("output", _OUTPUTS)
+@pytest.mark.parametrize("variant", _VARIANTS)
+def test_the_escapes_are_in_every_output(variant: str, output: str) -> None:
+    difference = _difference(_VARIANTS[variant]("seered"), _VARIANTS[variant]("s\u0435ered"))
+    messages = [change["text"] for change in json.loads(as_json(difference))["changes"]]
+    shown = "\n".join(messages) if output == "json" else _OUTPUTS[output](difference)
+    assert "s\\u0435ered" in shown.replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a b", "a c"),
+        ("a\tb", "a\tc"),
+        ("caf\u00e9", "caf\u00e8"),
+        ("\u043c\u0438\u0440", "\u0440\u0438\u043c"),
+        ("a", "b"),
+        (1, 2),
+    ],
+)
+def test_ordinary_values_have_none(old: object, new: object) -> None:
+    assert [side.text for side in contrasted(old, new)] == [str(old), str(new)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,18 @@ _WIDEST, _AROUND = 120, 25
 _MOST_OF_A_SIDE, _MOST_PAIRS = 2_000, 2_500
 _FEW_PLACES, _DEEPEST = 2, 12
 _WORD = regex(r"\w+")
+_UNSEEN = regex(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_ALIKE = dict(zip(map(ord, (
+    "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0423\u0430\u0435\u0455\u0456"
+    "\u0458\u043e\u0440\u0441\u0443\u0445\u0501\u04bb\u051b\u051d\u0261\u0131\u0391\u0392\u0395\u0396\u0397\u0399\u039a"
+    "\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd\u03c5\u03f2\u2010\u2011\u2012\u2013\u2212\u2044\u2215\ua789"
+)), "ABESIJKMHOPCTXYaesijopcyxdhqwgiABEZHIKMNOPTYXovuc-----//:", strict=True))  # fmt: skip
+"""Letters and signs that look like others of ASCII: of the Cyrillic, of the Greek, dashes, slashes and a colon."""
+_MOST_IN_SHORT = 0xFFFF
+_SHORT_ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet ReplicationController StatefulSet".split())
 """The kinds of objects that run containers."""
@@ -196,8 +209,10 @@ def contrasted(old: Any, new: Any) -> tuple[UntrustedText, UntrustedText]:
     if old is ABSENT or new is ABSENT:
         return shown(old), shown(new)
     before, after = _as_text(old), _as_text(new)
-    if before == after and type(old) is not type(new):  # the number 1 and the text 1
+    if before == after and (old != new or type(old) is not type(new)):  # the number 1 and the text 1
         before, after = _as_json(old), _as_json(new)
+    if before != after and _looks(before) == _looks(after):
+        before, after = _told_apart(before, after)
     if max(len(before), len(after)) <= _WIDEST:
         return UntrustedText(before), UntrustedText(after)
     sides: tuple[list[str], list[str]] = ([], [])
@@ -208,6 +223,29 @@ def contrasted(old: Any, new: Any) -> tuple[UntrustedText, UntrustedText]:
             side.append(_shortened(text, number > 0, number < len(parts) - 1) if is_equal else text)
     first, second = ("".join(side) for side in sides)
     return UntrustedText(_cut(first, _MOST_OF_A_SIDE)), UntrustedText(_cut(second, _MOST_OF_A_SIDE))
+
+
+def _looks(text: str) -> str:
+    """A text as people see it: without characters that can't be seen, and with one of those that look alike."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_ALIKE)
+    return " ".join(_UNSEEN.sub("", text).split())
+
+
+def _told_apart(old: str, new: str) -> tuple[str, str]:
+    """Escape the characters by which two texts that look alike differ; blanks as well where only these do."""
+    with_blanks = old.replace(" ", "") == new.replace(" ", "")
+    sides: tuple[list[str], list[str]] = ([], [])
+    for both in _parts(old, new):
+        for side, text in zip(sides, both, strict=True):
+            side += text if both[0] == both[1] else (_escaped(char, with_blanks) for char in text)
+    return "".join(sides[0]), "".join(sides[1])
+
+
+def _escaped(char: str, is_blank_shown: bool) -> str:
+    if char.isascii() and char.isprintable() and not (char == " " and is_blank_shown):
+        return char
+    return _SHORT_ESCAPES.get(char) or (f"\\u{ord(char):04x}" if ord(char) <= _MOST_IN_SHORT else f"\\U{ord(char):08x}")
 
 
 def contrasted_lists(
