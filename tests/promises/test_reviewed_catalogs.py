@@ -143,3 +143,59 @@ def test_more_certain_content_is_no_risk(old: CatalogBundle, new: list[CatalogBu
 
 def test_the_same_content_is_no_change() -> None:
     assert not _changes(_bundle(), _bundle())
+
+
+def _catalog_source(**spec: Any) -> Side:
+    given = {"sourceType": "grpc", "image": _DIGEST, **spec}
+    api, metadata = "operators.coreos.com/v1alpha1", {"name": "acme", "namespace": "olm"}
+    return Side("", ({"apiVersion": api, "kind": "CatalogSource", "metadata": metadata, "spec": given},))
+
+
+def _cluster_catalog(**spec: Any) -> Side:
+    given = {"source": {"type": "Image", "image": {"ref": _DIGEST}}, **spec}
+    api = "olm.operatorframework.io/v1"
+    return Side("", ({"apiVersion": api, "kind": "ClusterCatalog", "metadata": {"name": "a"}, "spec": given},))
+
+
+def _extracted(folder: str) -> Side:
+    return _catalog_source(grpcPodConfig={"extractContent": {"catalogDir": folder, "cacheDir": "/tmp/cache"}})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_catalog_source(), _extracted("/evil")),
+        (_extracted("/configs"), _extracted("/evil")),
+        (_catalog_source(), _catalog_source(runAsRoot=True)),
+        (_catalog_source(), _catalog_source(image="evil.example.com/bundle@sha256:" + "0" * 64)),
+        (_catalog_source(), _catalog_source(image="registry.example.com/bundle:v1")),
+        (_catalog_source(), _catalog_source(grpcPodConfig={"priorityClassName": "system-node-critical"})),
+        (_cluster_catalog(availabilityMode="Unavailable"), _cluster_catalog(availabilityMode="Available")),
+        (_cluster_catalog(availabilityMode="Unavailable"), _cluster_catalog()),
+        (_cluster_catalog(), _cluster_catalog(priority=100)),
+    ],
+)
+def test_another_source_of_a_catalog_is_a_risk(old: Side, new: Side) -> None:
+    assert any(change.severity is RISK for change in compare(old, new).changes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_catalog_source(), _extracted("/configs")),
+        (_catalog_source(), _catalog_source(runAsRoot=False)),
+        (_cluster_catalog(availabilityMode="Available"), _cluster_catalog()),
+        (
+            _catalog_source(grpcPodConfig={"memoryTarget": "1Gi"}),
+            _catalog_source(grpcPodConfig={"memoryTarget": "2Gi"}),
+        ),
+    ],
+)
+def test_the_same_source_of_a_catalog_is_none(old: Side, new: Side) -> None:
+    assert not any(change.severity is RISK for change in compare(old, new).changes)
+
+
+def test_a_setting_that_is_removed_has_no_value() -> None:
+    old = _catalog_source(grpcPodConfig={"securityContextConfig": "restricted"})
+    messages = [plain(change.message) for change in compare(old, _catalog_source()).changes]
+    assert any("spec.grpcPodConfig.securityContextConfig: the pod" in message for message in messages), messages

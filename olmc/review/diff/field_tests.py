@@ -72,6 +72,11 @@ def turns(*values: Any) -> FieldTest:
     return FieldTest(lambda old, new: _is_one_of(new, values) and not _is_one_of(old, values), True)
 
 
+def comes_unless(*values: Any) -> FieldTest:
+    """Pass a field that comes with another value than these, which are as good as none."""
+    return FieldTest(lambda old, new: old is ABSENT and _is_set(new) and not _is_one_of(new, values))
+
+
 def leaves(*values: Any) -> FieldTest:
     """Pass a field that had one of some values; ABSENT among them stands for a default."""
     return FieldTest(lambda old, new: _is_one_of(old, values) and not _is_one_of(new, values))

@@ -198,5 +198,6 @@ def explained(found: Sequence[FoundRisk], path: Path = ()) -> tuple[str, ...]:
         if risk.path != path:
             value = risk.value if isinstance(risk.value, str) else json.dumps(risk.value, default=str)
             place = path_text(risk.path)
-            places.append(place if isinstance(risk.value, Mapping) else f"{place}: {value}")
+            is_short = isinstance(risk.value, Mapping) or risk.value is ABSENT
+            places.append(place if is_short else f"{place}: {value}")
     return tuple(f"{', '.join(places)}: {why}" if places else why for why, places in reasons.items())
