@@ -11,8 +11,8 @@ from typing import Any
 
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.yaml.document import locate
 from olmc.k8s.yaml.emitter import dump_one, one_line
+from olmc.k8s.yaml.locate import locate
 from olmc.k8s.yaml.reader import looks_like_json, read
 from olmc.k8s.yaml.split import is_separator
 

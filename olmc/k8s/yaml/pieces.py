@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.yaml.document import BYTE_ORDER_MARK, MAX_DEPTH, Document, locate
+from olmc.k8s.yaml.document import BYTE_ORDER_MARK, MAX_DEPTH, Document
 from olmc.k8s.yaml.lines import UnusualError, read_lines
+from olmc.k8s.yaml.locate import locate
 from olmc.k8s.yaml.reader import looks_like_json, read
 
 Known: TypeAlias = dict[str, Any]

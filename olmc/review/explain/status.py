@@ -34,7 +34,7 @@ from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kin
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, did_you_mean, one_line
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
-from olmc.k8s.yaml.document import at
+from olmc.k8s.yaml.locate import at
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     held_upgrades,

@@ -1,7 +1,7 @@
-"""Writes `bundle_config.json`, the schema of a bundle's configuration, from the one of the specification.
+"""Write `bundle_config.json`, the schema of a bundle's configuration, from the one of the specification.
 
-`python -m olmc.targets.v1.generate_config_schema SPEC` prints it; tests/olmv1 compares. What no validation looks at
-is left out: defaults, formats of numbers, what merging lists needs, and definitions that nothing refers to.
+`python .ci/bundle_config_schema.py SPEC` prints it; tests/olmv1 compares. What no validation looks at is left out:
+defaults, formats of numbers, what merging lists needs, and definitions that nothing refers to.
 """
 
 from __future__ import annotations
