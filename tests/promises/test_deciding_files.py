@@ -1066,6 +1066,20 @@ def test_a_path_of_a_revision_leads_through_links(path: str, repository: Path) -
         assert any("critical: everything" in line for line in risks(f"git:{base}:{path}", f"git:HEAD:{path}"))
 
 
+def test_a_link_beside_a_path_of_a_revision_does_not_count(repository: Path) -> None:
+    """git lists it as well, where the folder with the link and a folder below that are on the path."""
+    write(repository, {"clusters/west/apps/group.yaml": GROUP})
+    (repository / "clusters/apps").symlink_to("../elsewhere")
+    (repository / "clusters/west/also").symlink_to("apps")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "links")
+    write(repository, {"clusters/west/apps/evil.yaml": BINDING})
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "evil")
+    path = "clusters/west/apps"
+    assert any("critical: everything" in line for line in risks(f"git:HEAD~1:{path}", f"git:HEAD:{path}"))
+
+
 @pytest.mark.parametrize("target", ["loop", "../../..", "/etc"])
 def test_a_path_that_leads_out_of_a_revision_is_an_error(target: str, repository: Path) -> None:
     (repository / "clusters/loop").symlink_to(target)

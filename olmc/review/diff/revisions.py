@@ -327,7 +327,8 @@ def _without_links(commit: str, path: str) -> str:
         above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
         listing = run_git("ls-tree", "-z", "--full-tree", commit, "--", *above)
         entries = map(entry_of, filter(None, listing.split(b"\0")))
-        link = next((entry for entry in entries if entry.mode == LINK), None)
+        # git lists the folders on the path by their content, with links that are beside it.
+        link = next((entry for entry in entries if entry.mode == LINK and entry.path in above), None)
         if link is None:
             return path
         target = os.fsdecode(next(content for _, content in contents_of([link])))
