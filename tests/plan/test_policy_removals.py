@@ -205,3 +205,8 @@ def test_the_list_of_a_policy_is_the_way_out_of_a_plan_that_it_keeps_waiting(
     shown = {name: " ".join(text.split()) for name, text in printed.items()}
     assert {command for command, text in shown.items() if way_out.search(text)} == set(shown), shown
     assert not any("patch installplan" in text or "Set spec.approved" in text for text in shown.values())
+    policy["spec"]["versions"].append("a.v2")
+    write(tmp_path / "cured", workspace({"catalog": bundles, "manifests": [policy]}))
+    row = olmc("status", tmp_path / "cured").stdout.splitlines()[1].split()
+    assert row[2:4] == (["1.0.0", "Succeeded"] if by_hand else ["2.0.0", "Succeeded"])
+    assert ("RequiresApproval" in row) == bool(by_hand)
