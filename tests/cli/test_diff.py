@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -18,9 +20,15 @@ from jsonschema import Draft202012Validator
 from scenarios import write
 
 from olmc.cli.main import main
+from olmc.compiler.load import helm
+from olmc.compiler.load.files import scan_everything
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import read
 from olmc.resources import schema
+
+needs_helm = pytest.mark.skipif(
+    not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"
+)
 
 BEFORE, AFTER = "review-upgrade/before", "review-upgrade/after"
 
@@ -80,16 +88,22 @@ def test_a_repository_with_a_chart_is_no_rendering(tmp_path: Path) -> None:
     assert "1 of its folders can be applied alone [OLMC195]\n" in result.output
 
 
-def test_the_mark_of_a_linked_work_tree_is_no_file_of_a_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_rendered", [False, pytest.param(True, marks=needs_helm)])
+def test_the_mark_of_a_linked_work_tree_is_no_file_of_a_chart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_rendered: bool
+) -> None:
     root, linked = tmp_path / "repository", tmp_path / "linked"
     write(root, CHART)
     git("init", "--quiet", "--initial-branch=main", cwd=root)
     git("add", "--all", cwd=root)
     git("commit", "--quiet", "--message", "chart", cwd=root)
     git("worktree", "add", "--quiet", "--detach", str(linked), cwd=root)
-    monkeypatch.chdir(linked)
-    result = olmc("diff", "git:HEAD", ".")
-    assert "no change" in result.stdout, result.output
+    assert (linked / ".git").is_file()
+    assert sorted(scan_everything(linked).walk()) == sorted(CHART)
+    if is_rendered:
+        monkeypatch.chdir(linked)
+        result = olmc("diff", "git:HEAD", ".")
+        assert "no change" in result.stdout, result.output
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
