@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.load.repository import RepositoryCluster
     from olmc.review.check.check import CheckedPart, CheckResult, PackageTask
+    from olmc.review.check.repository import BundleRepository
 
 # The output of `olmc check`, in each of its formats.
 
@@ -436,10 +437,12 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             found = checked_path(order._replace(may_be_empty=True), one, timings).result
             return FoundBefore(found.diagnostics, found.suppressed, read_config(one.root, Report()))
 
-        def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
+        def found_in_changed(
+            place: Path, tree: ScannedFolder, packages: frozenset[str], known: BundleRepository | None
+        ) -> CheckResult | None:
             doing(f"checking {len(packages)} packages in {place}")
             request = Input(place).request(options, given)._replace(tree=tree)
-            return check_repository_of_bundles(request, rules, in_processes, packages)
+            return check_repository_of_bundles(request, rules, in_processes, packages, known)
 
         before = now = None
         accepted: list[str] = []

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
     from olmc.review.check.check import CheckResult
+    from olmc.review.check.repository import BundleRepository
 
 _STREAM_FILE = "stdin.yaml"
 
@@ -321,7 +322,9 @@ class ChangedPackages(NamedTuple):
 
 
 def findings_of_changed_packages(
-    rev: str, inputs: Sequence[Input], check: Callable[[Path, ScannedFolder, frozenset[str]], CheckResult | None]
+    rev: str,
+    inputs: Sequence[Input],
+    check: Callable[[Path, ScannedFolder, frozenset[str], BundleRepository | None], CheckResult | None],
 ) -> ChangedPackages | None:
     """Return the findings of `check` in the packages of a repository of bundles that differ from a revision, now and
     there.
@@ -343,14 +346,14 @@ def findings_of_changed_packages(
             return None
         repository = bundle_repository(root, tree)
         packages = changed_packages(repository, changed_paths(rev, root)) if repository is not None else None
-        now = check(root, tree, packages) if packages is not None else None
+        now = check(root, tree, packages, repository) if packages is not None else None
         if repository is None or packages is None or now is None:
             return None
         others = (*repository.rest.folder.walk(), *PATTERN_FILES)
         only = (*sorted(packages), *others) if len(others) < _MOST_NAMED else ()
         extent = Extent(may_be_absent=True, only=only, by_package=True)
         place = write_tree(Revision(rev, path.relative_to(top).as_posix()), Path(folder), report, extent=extent)
-        before = check(place, scan_workspace(place, by_package=True), packages) if place is not None else None
+        before = check(place, scan_workspace(place, by_package=True), packages, None) if place is not None else None
         if before is None:
             return None
         return ChangedPackages(now, FoundBefore(before.diagnostics, before.suppressed, read_config(root, Report())))

@@ -198,17 +198,31 @@ class Folder(NamedTuple):
         return f"{self.path}/{name}" if self.path else name
 
     def folder(self, name: str) -> Folder | None:
-        return next((f for f in self.folders if f.path.rpartition("/")[2] == name), None)
+        path = self.join(name)
+        for folder in self.folders:
+            if folder.path == path:
+                return folder
+        return None
 
     def walk(self) -> Iterator[str]:
         """All files at any depth, relative to the root, in the order of `in_walk_order`."""
+        found: list[str] = []
+        self._list_below(found)
+        return iter(found)
+
+    def _list_below(self, found: list[str]) -> None:
+        """Add all files at any depth to those found."""
+        start = f"{self.path}/" if self.path else ""
+        paths = [start + name for name in self.files]
         if not self.folders:
-            start = f"{self.path}/" if self.path else ""
-            yield from [start + name for name in self.files]
+            found += paths
             return
         below = {folder.path: folder for folder in self.folders}
-        for path in sorted((*map(self.join, self.files), *below), key=os.fsencode):
-            yield from below[path].walk() if path in below else (path,)
+        for path in sorted((*paths, *below), key=os.fsencode):
+            if path in below:
+                below[path]._list_below(found)
+            else:
+                found.append(path)
 
 
 MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
@@ -216,7 +230,7 @@ MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 def is_bundle(folder: Folder) -> bool:
     """Return whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
-    return len(folder.folders) > 1 and all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
+    return len(folder.folders) > 1 and folder.folder(MANIFESTS) is not None and folder.folder(METADATA) is not None
 
 
 _OF_SOURCES = frozenset(
@@ -432,7 +446,7 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
         cause = error.strerror or str(error)
         how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
-    is_whole = all(entry.name != GIT_IGNORE_FILE for entry in children)
+    is_whole = GIT_IGNORE_FILE not in map(_name, children)
     if how.git_lines is not None and not is_whole:
         own = tuple(_git_lines_in(how.root, path))
         lines = (*how.git_lines, *own)
@@ -440,14 +454,18 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
         how = how._replace(git_lines=lines, spec=spec)
     seen.folders |= above
     start = f"{path}/" if path else ""
+    is_deep = start.count("/") > seen.deepest
     for entry in children:
-        below = start + entry.name
-        if not _is_within_limits(how, below):
+        name = entry.name
+        below = start + name
+        if seen.number < seen.most and seen.limit is None and not is_deep:
+            seen.number += 1
+        elif not _is_within_limits(how, below):
             is_whole = False
             break
         is_folder = _is_folder(entry)
         # In a linked work tree and in a submodule .git is a file.
-        is_hidden = entry.name == _GIT or (is_folder and entry.name.startswith(".") and not how.hidden)
+        is_hidden = name[0] == "." and (name == _GIT or (is_folder and not how.hidden))
         if is_hidden or (how.spec is not None and how.spec(f"{below}/" if is_folder else below)):
             is_whole = False
             continue
@@ -457,9 +475,9 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
             inside = _inside(Path(entry.path), how.home)
             if inside is None:
                 how.report.add(_not_followed(how.root, below))
-                links.append(entry.name)
+                links.append(name)
                 continue
-            followed.append(entry.name)
+            followed.append(name)
         if is_folder:
             real = str(inside) if is_link else os.path.join(how.home, below)  # noqa: PTH118
             # A link to a folder that contains it would lead into an endless circle. And behind a link olmc does not
@@ -470,7 +488,7 @@ def _scan(how: _Scan, path: str, above: frozenset[str]) -> Folder:
                 folders.append(_scan(inner, below, above | {real}))
                 is_whole = is_whole and below in seen.whole
         elif _is_file(entry):
-            files.append(entry.name)
+            files.append(name)
     folder = Folder(path, tuple(files), tuple(folders), tuple(links), tuple(followed))
     if seen.by_package and is_bundle(folder):
         seen.in_bundles = in_bundles + seen.number - before + bool(path)
@@ -487,10 +505,10 @@ def _children(how: _Scan, path: str) -> list[os.DirEntry[str]]:
 
     Raises OSError.
     """
-    with os.scandir(os.path.join(how.root, path)) as entries:  # noqa: PTH118
+    with os.scandir(f"{how.root}/{path}") as entries:
         children = list(entries)
     if len(children) > 1:
-        is_ascii = all(entry.name.isascii() for entry in children)
+        is_ascii = "".join(map(_name, children)).isascii()
         children.sort(key=_name if is_ascii else lambda entry: os.fsencode(entry.name))
     return children
 

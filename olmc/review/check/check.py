@@ -60,6 +60,7 @@ from olmc.review.check.lints import LintSubject, objects, olm_objects, publishin
 from olmc.review.check.lints import olm_objects as ineffective
 from olmc.review.check.repository import (
     BundleNames,
+    BundleRepository,
     CompiledRepository,
     bundle_repository,
     cluster_findings,
@@ -599,12 +600,13 @@ def check_each_package(tasks: Iterable[PackageTask]) -> Iterator[CheckedPart]:
 def check_repository_of_bundles(
     request: CompileRequest, rules: CheckRules,
     check_each: Callable[[Sequence[PackageTask]], Iterable[CheckedPart]] = check_each_package,
-    changed: frozenset[str] | None = None,
+    changed: frozenset[str] | None = None, known: BundleRepository | None = None,
 ) -> CheckResult | None:  # fmt: skip
     """Check a repository of bundles package by package; None for any other directory.
 
     Memory holds one package at a time. `check_each` checks packages in the order given. An error in a package stops
     the compilation of this package alone. `changed` are the folders of the packages to check, None for all of them.
+    `known` is the repository that the tree of the request is, if the caller has it.
     """
     root, tree = request.root, request.tree
     if tree is None or request.beside is not None or request.release is not None:
@@ -613,8 +615,8 @@ def check_repository_of_bundles(
         return None
     config = read_config(root, Report())
     if config.get("ignore"):
-        tree = scan_workspace(root, tuple(config["ignore"]), known=tree, by_package=True)
-    repository = bundle_repository(root, tree)
+        tree, known = scan_workspace(root, tuple(config["ignore"]), known=tree, by_package=True), None
+    repository = known or bundle_repository(root, tree)
     if repository is None:
         return None
     request = request._replace(stage=str)

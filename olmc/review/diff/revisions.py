@@ -50,8 +50,8 @@ from olmc.review.diff.git import (
     TreeEntry,
     contents_of,
     entries_of,
-    entry_of,
     folder_here,
+    listed_entries,
     object_name,
     run_git,
     sizes_of,
@@ -326,9 +326,8 @@ def _without_links(commit: str, path: str) -> str:
         parts = path.split("/")
         above = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
         listing = run_git("ls-tree", "-z", "--full-tree", commit, "--", *above)
-        entries = map(entry_of, filter(None, listing.split(b"\0")))
         # git lists the folders on the path by their content, with links that are beside it.
-        link = next((entry for entry in entries if entry.mode == LINK and entry.path in above), None)
+        link = next((entry for entry in listed_entries(listing) if entry.mode == LINK and entry.path in above), None)
         if link is None:
             return path
         target = os.fsdecode(next(content for _, content in contents_of([link])))
@@ -392,8 +391,7 @@ def _top_below(target: Path) -> Path:
 def _deciding_above(commit: str, folder: str) -> list[TreeEntry]:
     """The files in the folders above that decide what tools make of a folder."""
     listing = run_git("ls-tree", "-z", "--full-tree", commit, "--", *paths_above(folder))
-    entries = map(entry_of, filter(None, listing.split(b"\0")))
-    return [entry for entry in entries if entry.mode not in (LINK, SUBMODULE, TREE)]
+    return [entry for entry in listed_entries(listing) if entry.mode not in (LINK, SUBMODULE, TREE)]
 
 
 def _linked_elsewhere(commit: str, folder: str, entries: Sequence[TreeEntry]) -> list[TreeEntry]:
@@ -410,7 +408,7 @@ def _linked_elsewhere(commit: str, folder: str, entries: Sequence[TreeEntry]) ->
         if not paths:
             break
         listing = run_git("ls-tree", "-z", "--full-tree", commit, "--", *paths)
-        new = [entry_of(line) for line in listing.split(b"\0") if line]
+        new = [*listed_entries(listing)]
         found |= {entry.path: entry for entry in new if entry.mode not in (SUBMODULE, TREE)}
         links = [entry for entry in new if entry.mode == LINK]
     return [entry for entry in found.values() if not set(paths_above(folder)) & {entry.path}]
@@ -498,8 +496,9 @@ def _entries(
     most = above + DEPTH.most + _BEYOND if above is not None else sys.maxsize
     for entry in entries_of(tree, only):
         path = entry.path
-        is_ordinary = _is_ordinary(path)
-        if not (is_ordinary or _is_plain(path)):
+        if _is_ordinary(path) and entry.mode != SUBMODULE and path.count("/") < most:
+            entries.append(entry)
+        elif not _is_plain(path):
             report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(path)))
         elif entry.mode == SUBMODULE:
             report.add(rules.SUBMODULE.finding(Location(path), path=path, ref=revision.ref))
@@ -508,9 +507,7 @@ def _entries(
             short = _first_folders(path, most)
             entries += [entry._replace(mode=FILE, path=short)] if short not in deep else []
             deep.add(short)
-        elif (
-            is_ordinary or not _is_hidden(path) or path.endswith(SUFFIXES)
-        ):  # of hidden folders only that they are there
+        elif not _is_hidden(path) or path.endswith(SUFFIXES):  # of hidden folders only that they are there
             entries.append(entry)
     return entries
 

@@ -417,7 +417,8 @@ def rules_about(word: str) -> Iterator[str]:
     """Yield the ids of the rules of OLM that have a word in backticks, or in their title."""
     pattern = re.compile(rf"`[^`\n]*(?<![\w.-]){re.escape(word)}(?![\w-])[^`\n]*`", re.IGNORECASE)
     for rule in spec_rules().values():
-        if pattern.search(rule.text) or word.lower() == rule.title.strip("`").lower():
+        is_there = word.lower() in rule.text.lower()  # takes a tenth of the time of the pattern
+        if (is_there and pattern.search(rule.text)) or word.lower() == rule.title.strip("`").lower():
             yield rule.id
 
 
