@@ -29,7 +29,7 @@ MARKERS = {
     "registry": "serves images from a real registry",
     "limits": "feeds input that is made to exhaust a machine",
     "fuzz": "runs the fuzzer or its inputs",
-    "slow": "takes more than half a second of CPU",
+    "slow": "takes more than half a second of CPU, or most of a test that takes seconds with all of its values",
 }
 """The markers of what `make test` leaves to `make test-all`."""
 
@@ -59,6 +59,17 @@ def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], object]) -> list
     assert any(map(is_slow, given)), "no value makes the test slow"
     assert not all(map(is_slow, given)), "no value stands for the slow ones"
     return [pytest.param(value, marks=pytest.mark.slow) if is_slow(value) else value for value in given]
+
+
+def sampled(values: Iterable[Any], every: int) -> list[Any]:
+    """Return the values of a parametrized test with all but every so many marked as slow; these stand for the others.
+
+    For tests whose values take seconds together, although none takes long.
+    """
+    return [
+        value if number % every == 0 else pytest.param(value, marks=pytest.mark.slow)
+        for number, value in enumerate(values)
+    ]
 
 
 def markers_of(item: pytest.Item) -> set[str]:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from building import write_workspace
 from click.testing import CliRunner
+from tiers import sampled
 
 from olmc.cli.main import main
 from olmc.compiler import cache
@@ -111,7 +112,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=[command[0] for command in COMMANDS])
-@pytest.mark.parametrize("fixture", ["installed", "unresolvable", "upgrade", "bundle-objects"])
+@pytest.mark.parametrize("fixture", sampled(["upgrade", "installed", "unresolvable", "bundle-objects"], 4))
 def test_commands(fixture: str, command: Sequence[str], project: Path, store: cache.Cache) -> None:
     """What commands print without a cache, with --no-cache, with an empty one and with a full one."""
     line = [*command, os.fspath(project / "fixtures" / fixture)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cpu_time import measure
+from tiers import sampled
 
 from olmc.compiler.catalogs.loading import kept_files
 
@@ -82,7 +83,9 @@ def test_stars_are_cheap(pattern: str) -> None:
     assert seconds() < 2
 
 
-@pytest.mark.parametrize("pattern", ["page-{}.md", "*-{}.md", "{}*", "docs/{}/**", "common/{}", "!{}/**/page"])
+@pytest.mark.parametrize(
+    "pattern", sampled(["page-{}.md", "*-{}.md", "{}*", "docs/{}/**", "common/{}", "!{}/**/page"], 3)
+)
 def test_many_patterns_cost_no_more_than_they_fit(pattern: str) -> None:
     """Of many patterns only those are tried that have a text in common with a path."""
     number = 2_000

@@ -15,7 +15,7 @@ from commands import unfolded
 from cpu_time import measure
 from jsonschema import Draft202012Validator
 from scenarios import write
-from tiers import marked_slow
+from tiers import sampled
 
 from olmc.compiler.load import build_files
 from olmc.compiler.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
@@ -321,7 +321,7 @@ AS_JSON = json.dumps({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", sampled(PLACES, 3))
 def test_what_is_left_out_is_told(name: str, sides: Path) -> None:
     """It comes, it changes, it goes: each is a change. Every review of the side alone says that it is there."""
     files, reason = PLACES[name]
@@ -712,7 +712,7 @@ READ: dict[str, tuple[Files, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", marked_slow(READ, "kustomize-a-folder".__eq__))
+@pytest.mark.parametrize("name", sampled(READ, 5))
 def test_what_a_build_reads_is_told(name: str, sides: Path) -> None:
     """It comes, it changes, it goes: what is applied of the folder is another one, and no object in it is."""
     files, path, lead = READ[name]

@@ -45,7 +45,10 @@ def places(output: str) -> Counter[tuple[object, ...]]:
     return Counter((each["code"].replace(ANOTHER, "OLMC"), *(each[key] for key in keys)) for each in found)
 
 
-@pytest.mark.parametrize("code", marked_slow(bad_examples(), ENDLESS.__eq__))
+EXAMPLES = bad_examples()
+
+
+@pytest.mark.parametrize("code", marked_slow(EXAMPLES, lambda code: code == ENDLESS or EXAMPLES.index(code) % 4))
 def test_other_labels_change_nothing_else(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = example_of(code)
     assert example is not None

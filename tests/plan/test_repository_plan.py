@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from commands import clone_repository, olmc
 from scenarios import write
+from tiers import sampled
 
 from olmc.cli.main import main
 from olmc.compiler.load import helm
@@ -577,7 +578,7 @@ secretGenerator:
 """
 
 
-@pytest.mark.parametrize("arguments", [(".",), ("--entry", "clusters/north"), ("clusters/north",)])
+@pytest.mark.parametrize("arguments", sampled([(".",), ("--entry", "clusters/north"), ("clusters/north",)], 3))
 def test_a_file_that_git_ignores_is_no_change_of_a_branch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from commands import unfolded
 from jsonschema import Draft202012Validator
 from scenarios import write
+from tiers import marked_slow, sampled
 
 from olmc.cli.main import main
 from olmc.compiler.load.deciding_files import DECIDING_FILES
@@ -675,6 +676,13 @@ ELSEWHERE = {
     "a symbolic link": "test_a_link_is_told",
     "the commit of a submodule": "test_another_commit_of_a_submodule_is_told",
 }
+
+
+def name_of(variant: tuple[str, int]) -> str:
+    """A file with the number of an attack on it."""
+    return f"{variant[0]}-{variant[1]}"
+
+
 VARIANTS = [(key, number) for key, attacks in ATTACKS.items() for number in range(len(attacks))]
 
 
@@ -712,8 +720,9 @@ def test_the_table_has_each_tool() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "number"), VARIANTS)
-def test_a_change_is_told(key: str, number: int, sides: Path) -> None:
+@pytest.mark.parametrize("variant", marked_slow(VARIANTS, lambda variant: variant[1]), ids=name_of)
+def test_a_change_is_told(variant: tuple[str, int], sides: Path) -> None:
+    key, number = variant
     attack = ATTACKS[key][number]
     for side in ("old", "new"):
         write(sides / side, attack.both)
@@ -814,7 +823,7 @@ ABOVE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ABOVE)
+@pytest.mark.parametrize("name", sampled(ABOVE, 4))
 def test_what_stands_above_counts(name: str, repository: Path) -> None:
     """In the work tree, in a revision, and in a fleet."""
     write(repository, {name: ABOVE[name]})
@@ -838,7 +847,7 @@ _LINKS = {
 }
 
 
-@pytest.mark.parametrize("link", _LINKS)
+@pytest.mark.parametrize("link", sampled(_LINKS, 3))
 def test_what_a_link_leads_to_counts(link: str, repository: Path) -> None:
     """Argo CD and kubectl follow a link to a file elsewhere in the repository."""
     target, further = _LINKS[link]
@@ -877,7 +886,7 @@ def with_submodule(repository: Path, path: str, commit: str) -> None:
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit * 40},{path}")
 
 
-@pytest.mark.parametrize("path", SUBMODULES)
+@pytest.mark.parametrize("path", sampled(SUBMODULES, 3))
 @pytest.mark.parametrize("is_new", [True, False])
 def test_another_commit_of_a_submodule_is_told(path: str, is_new: bool, repository: Path) -> None:
     """In a checkout that lacks it, which olmc compares with a revision, as in one that has it."""
@@ -1137,7 +1146,9 @@ print(open(os.path.join(chart, "templates/a.yaml")).read().replace("{{ .Values.n
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts")
-@pytest.mark.parametrize("name", ["values-prod.yaml", "charts/x/prod.yaml", "Chart.lock", ".argocd-source.yaml"])
+@pytest.mark.parametrize(
+    "name", sampled(["values-prod.yaml", "charts/x/prod.yaml", "Chart.lock", ".argocd-source.yaml"], 4)
+)
 def test_values_of_a_chart_that_is_compiled(name: str, sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is rendered with its own values; who installs it may take others."""
     write(sides, {"bin/helm": f"#!{sys.executable}\n{HELM}"})

@@ -167,6 +167,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_forty_operators_in_a_hundred_namespaces(large: Path) -> None:
     assert len(list((large / "operators").iterdir())) == 40
     matrix = (large / "namespaces.html").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import pytest
 from commands import names, olmc
 from image_kit import Image, catalog_image, write_layout
 from image_workspaces import CATALOG, PROJECT, state, with_images
+from tiers import sampled
 from vendoring import locked
 
 from olmc.compiler.load.config import read_lock
@@ -118,7 +119,7 @@ def test_what_can_be_needed_is_kept_as_it_was(tmp_path: Path, layout: str) -> No
     assert "Deployment/harbour/ferry-controller" in names(workspace.root)
 
 
-@pytest.mark.parametrize("layout", ["folders", "yaml", "json"])
+@pytest.mark.parametrize("layout", sampled(["folders", "yaml", "json"], 3))
 def test_the_same_is_kept_whatever_was_there_before(tmp_path: Path, layout: str) -> None:
     """From the whole, from a larger part, and a second time: what is kept follows from the workspace and the image."""
     workspace = Workspace(tmp_path, layout)
