@@ -336,16 +336,15 @@ def findings_of_changed_packages(
     root = inputs[0].root
     if len(inputs) > 1 or not inputs[0].is_plain or no_folder(root):
         return None
-    tree = scan_workspace(root, by_package=True)
-    if not has_many_packages(tree.folder):
-        return None
     report = Report()
     with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder, suppress(GitError):
         path, top = real_path(root), top_of()
         if top is None or not path.is_relative_to(top):
             return None
-        repository = bundle_repository(root, tree)
-        packages = changed_packages(repository, changed_paths(rev, root)) if repository is not None else None
+        with changed_paths(rev, root) as changed:
+            tree = scan_workspace(root, by_package=True)
+            repository = bundle_repository(root, tree) if has_many_packages(tree.folder) else None
+            packages = changed_packages(repository, changed()) if repository is not None else None
         now = check(root, tree, packages, repository) if packages is not None else None
         if repository is None or packages is None or now is None:
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -94,18 +94,29 @@ def is_mark(path: Path) -> bool:
     return path.is_file() and not path.stat().st_size
 
 
-def changed_paths(ref: str, root: Path) -> frozenset[str]:
-    """The files below a folder of the work tree that differ from a revision, and those that git does not know; raises
-    GitError."""
+@contextmanager
+def changed_paths(ref: str, root: Path) -> Iterator[Callable[[], frozenset[str]]]:
+    """Ask git for the files below a folder of the work tree that differ from a revision, and those that it does not
+    know; give a function that waits for them.
+
+    git goes through the work tree while olmc does something else. It stops at the end, also without an answer. Raises
+    GitError, as the function does.
+    """
     if ref.startswith("-"):
         raise GitError(f"{ref} is no revision")
     here = ("-C", os.fspath(root), "-c", "core.fsmonitor=false")  # which may be a program
     shown = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
-    # Each goes through the whole work tree, so both do it at the same time.
-    with _start([*here, "ls-files", "-z", "--others", "--", "."], subprocess.DEVNULL) as listing:
-        changed = run_git(*here, "diff", *shown, ref, "--", ".")
-        unknown = _output_of(listing)
-    return frozenset(map(os.fsdecode, filter(None, (changed + unknown).split(b"\0"))))
+    questions = ([*here, "diff", *shown, ref, "--", "."], [*here, "ls-files", "-z", "--others", "--", "."])
+    with _start(questions[0], subprocess.DEVNULL) as changed, _start(questions[1], subprocess.DEVNULL) as unknown:
+
+        def answer() -> frozenset[str]:
+            names = _output_of(changed) + _output_of(unknown)
+            return frozenset(map(os.fsdecode, filter(None, names.split(b"\0"))))
+
+        yield answer
+        # A kill could leave a lock of the index behind.
+        changed.terminate()
+        unknown.terminate()
 
 
 def as_committed(root: Path) -> Path:
