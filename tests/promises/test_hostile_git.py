@@ -8,7 +8,9 @@ from pathlib import Path
 
 import forks
 import pytest
+from building import bundle_files, described
 from running import run_here
+from scenarios import write
 
 pytestmark = pytest.mark.process
 
@@ -19,6 +21,7 @@ PROGRAMS = (
     "pager.rev-parse", "pager.cat-file", "uploadpack.packObjectsHook", "remote.evil.uploadpack",
 )  # fmt: skip
 HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc")
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: harbour}\n"
 OBJECT = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
 
 
@@ -88,6 +91,56 @@ def test_the_configuration_would_run_it_otherwise(hostile: tuple[Path, Path]) ->
     assert mark.exists()
     mark.unlink()
     subprocess.run(["git", "cat-file", "-p", "HEAD:a.yaml"], cwd=repository, capture_output=True, check=False)
+    assert mark.exists()
+
+
+@pytest.fixture
+def hostile_packages(tmp_path: Path) -> tuple[Path, Path]:
+    """A repository of bundles of which git reads changed files by a program, and where the mark of the program is.
+
+    The names of two of its filters have signs of settings, and a repository inside of it has a configuration as well.
+    """
+    repository, mark = tmp_path / "repository", tmp_path / "mark"
+    for number in range(20):
+        bundle = bundle_files(described({"name": f"p{number}.v1.0.0", "owned": ["Kettle"]}))
+        write(repository, {f"operators/p{number}/1.0.0/{path.split('/', 2)[2]}": text for path, text in bundle.items()})
+        write(repository, {f"operators/p{number}/1.0.0/manifests/a.yaml": CONFIG_MAP})
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho ran >> {mark}\ncat\n")
+    program.chmod(0o755)
+    inner = repository / "operators/p1/1.0.0/inner"
+    inner.mkdir()
+    for where in (inner, repository):
+        git(where, "init", "-q")
+        (where / ".gitattributes").write_text("p0/** filter=x\np2/** filter=a.b=c\n* filter=x\n")
+        (where / "x.txt").write_text(OBJECT)
+        git(where, "add", "-A")
+        git(where, "commit", "-qm", "x")
+    (repository / ".git/info/attributes").write_text("operators/p2/** filter=a.b=c\noperators/p3/** filter=y\n")
+    (tmp_path / "more").write_text(f'[filter "y"]\n\tprocess = {program}\n\trequired = true\n')
+    for where in (inner, repository):
+        for name in ("x", "a.b=c"):
+            git(where, "config", f"filter.{name}.clean", str(program))
+            git(where, "config", f"filter.{name}.required", "true")
+        git(where, "config", "include.path", str(tmp_path / "more"))
+        git(where, "config", "core.fsmonitor", str(program))
+    for number in (0, 2, 3):
+        write(repository, {f"operators/p{number}/1.0.0/manifests/a.yaml": CONFIG_MAP.replace("harbour", "quay")})
+    (inner / "x.txt").write_text(OBJECT.replace("harbour", "quay"))
+    mark.unlink(missing_ok=True)
+    return repository, mark
+
+
+def test_no_filter_of_a_repository_of_bundles_runs(hostile_packages: tuple[Path, Path]) -> None:
+    repository, mark = hostile_packages
+    done = run_here(["check", ".", "--since", "HEAD"], repository)
+    assert not mark.exists()
+    assert "17 unchanged packages not looked at" in done.output, done.output
+
+
+def test_filters_of_a_repository_of_bundles_would_run(hostile_packages: tuple[Path, Path]) -> None:
+    repository, mark = hostile_packages
+    subprocess.run(["git", "-c", "core.fsmonitor=false", "diff"], cwd=repository, capture_output=True, check=False)
     assert mark.exists()
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 from olmc.compiler.load.files import GIT_IGNORE_FILE, real_path
@@ -106,8 +107,13 @@ def changed_paths(ref: str, root: Path) -> Iterator[Callable[[], frozenset[str]]
         raise GitError(f"{ref} is no revision")
     here = ("-C", os.fspath(root), "-c", "core.fsmonitor=false")  # which may be a program
     shown = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
-    questions = ([*here, "diff", *shown, ref, "--", "."], [*here, "ls-files", "-z", "--others", "--", "."])
-    with _start(questions[0], subprocess.DEVNULL) as changed, _start(questions[1], subprocess.DEVNULL) as unknown:
+    # In a submodule git would obey the configuration of the submodule.
+    compared = [*here, "diff", *shown, "--ignore-submodules=dirty", ref, "--", "."]
+    listed = [*here, "ls-files", "-z", "--others", "--", "."]
+    with (
+        _start(compared, subprocess.DEVNULL, settings=_without_filters(here)) as changed,
+        _start(listed, subprocess.DEVNULL) as unknown,
+    ):
 
         def answer() -> frozenset[str]:
             names = _output_of(changed) + _output_of(unknown)
@@ -117,6 +123,31 @@ def changed_paths(ref: str, root: Path) -> Iterator[Callable[[], frozenset[str]]
         # A kill could leave a lock of the index behind.
         changed.terminate()
         unknown.terminate()
+
+
+def _without_filters(here: Sequence[str]) -> dict[str, str]:
+    """Return the settings, as variables for git, that turn off the programs by which it reads changed files.
+
+    The configuration of a repository names the programs. Without them a changed file counts as its bytes are.
+    """
+    try:
+        listing = run_git(*here, "config", "--null", "--name-only", "--get-regexp", _FILTERS)
+    except GitError as error:
+        if error.args[1:] == (1,):  # there are none
+            return {}
+        raise
+    first = int(os.environ.get(_COUNT) or 0)
+    names = sorted(set(map(os.fsdecode, filter(None, listing.split(b"\0")))))
+    found = {_COUNT: str(first + len(names))}
+    for number, name in enumerate(names, first):
+        found[f"GIT_CONFIG_KEY_{number}"] = name
+        found[f"GIT_CONFIG_VALUE_{number}"] = "false" if name.endswith(".required") else ""
+    return found
+
+
+_FILTERS = r"^filter\..*\.(clean|smudge|process|required)$"
+_COUNT = "GIT_CONFIG_COUNT"
+"""The number of settings in variables, by which a name may have any signs (https://git-scm.com/docs/git-config)."""
 
 
 def as_committed(root: Path) -> Path:
@@ -299,12 +330,15 @@ _FATAL, _OF_PROMISOR = "fatal: ", " from promisor remote"
 
 @contextmanager
 def _start(
-    arguments: Sequence[str], stdin: int | IO[bytes], stderr: int | IO[bytes] = subprocess.PIPE
+    arguments: Sequence[str],
+    stdin: int | IO[bytes],
+    stderr: int | IO[bytes] = subprocess.PIPE,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
             ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            env={**os.environ, **_OFFLINE},
+            env={**os.environ, **_OFFLINE, **settings},
         )  # fmt: skip
     except OSError as error:
         raise GitError(f"git can't be run: {error.strerror}") from error
