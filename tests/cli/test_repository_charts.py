@@ -185,6 +185,7 @@ def test_charts_of_a_set_with_unknown_values_are_one_finding(tmp_path: Path, mon
 
 
 @needs_helm
+@pytest.mark.slow
 def test_a_chart_has_a_heading_for_each_set_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the name of the ApplicationSet, and by its file where two have the same name."""
     applications = (

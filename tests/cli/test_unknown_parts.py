@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from building import write_workspace
 from commands import olmc
 from scenarios import write
 
@@ -130,3 +131,17 @@ def test_the_namespaces_of_a_cluster_without_a_name_are_unknown(
     write(tmp_path, {**chart, **({"applications/beacon.yaml": application} if name else {})})
     monkeypatch.chdir(tmp_path)
     assert olmc("check").output.count("OLMC143") == expected
+
+
+def test_of_two_catalogs_only_the_one_without_content_is_named(tmp_path: Path) -> None:
+    """An unknown catalog stops the resolution of all packages, also of one in a catalog that has its content."""
+    catalogs = [
+        {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
+         "metadata": {"name": name, "namespace": "olm"},
+         "spec": {"sourceType": "grpc", "image": f"registry.example.com/{name}:v1"}}
+        for name in ("cat", "far")
+    ]  # fmt: skip
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": ["kettle.v1.0.0"], "manifests": catalogs})
+    said = olmc("status", tmp_path).stdout
+    assert "the workspace has no content of CatalogSource olm/far\n" in said
+    assert "olm/cat" not in said

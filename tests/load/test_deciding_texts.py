@@ -126,6 +126,7 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_attributes_that_are_too_many_hide_no_file() -> None:
     lines = "".join(f"n{number} ident\n" for number in range(1_000))
     files = [f"{number}.yaml" for number in range(3_000)]

@@ -511,6 +511,7 @@ def test_the_steps_of_object_sets() -> None:
     assert '.metadata.name == "kettle-1") | .spec.collisionProtection = "IfNoController"' in steps
 
 
+@pytest.mark.slow
 def test_what_helm_may_take_over_is_no_hindrance(fleet: Path) -> None:
     """R-V1-HELM-4, R-V1-MIG-2: a CRD of the workspace blocks the installation unless it is marked as Helm's."""
     migrate(fleet)
