@@ -342,7 +342,7 @@ def test_what_is_left_out_is_told(name: str, sides: Path) -> None:
     assert "ClusterRoleBinding/evil is not there\n  it is left out, " in why.stdout
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", sampled(PLACES, 3))
 def test_what_is_left_out_changes(name: str, sides: Path) -> None:
     files, _ = PLACES[name]
     for side in ("old", "new"):

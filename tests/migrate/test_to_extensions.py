@@ -65,6 +65,7 @@ def test_each_class_has_an_operator() -> None:
     }
 
 
+@pytest.mark.slow
 def test_open_gates_let_more_move() -> None:
     """R-V1-CFG-1, R-V1-CFG-5: where gates are open, one namespace is watched and a Subscription's config goes along."""
     done = migrate_to_extensions(FIXTURE, "v1-experimental")
@@ -77,6 +78,7 @@ def test_open_gates_let_more_move() -> None:
     assert moved["sieve"].config == {"deploymentConfig": {"nodeSelector": {"example.com/pool": "mill"}}}
 
 
+@pytest.mark.slow
 def test_certificates_are_service_cas_on_openshift() -> None:
     """R-V1-CERT-3, R-V1-FG-2: who issues certificates depends on the profile."""
     (reason,) = [
@@ -143,6 +145,7 @@ def test_comments_stay_where_they_belong(fleet: Path) -> None:
     assert "# The catalog of our operators.\n" in (fleet / "cluster.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_catalog_serves_both_while_both_need_it(fleet: Path) -> None:
     """R-V1-CC-1: the CatalogSource stays for what stays; the ClusterCatalog has its image, priority and interval."""
     migrate(fleet)
@@ -168,6 +171,7 @@ def test_a_catalog_is_polled_as_often_as_olm_polled_it_r_cat_160(fleet: Path, in
     assert catalog["spec"]["source"]["image"]["pollIntervalMinutes"] == minutes
 
 
+@pytest.mark.slow
 def test_a_catalog_that_nobody_needs_goes(fleet: Path) -> None:
     """The last Subscription takes its CatalogSource along, and the steps delete it last."""
     for name in ("depot", "meters", "office", "waterworks"):
@@ -193,6 +197,7 @@ def test_a_group_stays_for_others(fleet: Path) -> None:
     assert "kind: Subscription" not in (fleet / "tea.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_what_would_be_upgraded_at_once_is_pinned(fleet: Path) -> None:
     """R-V1-RES-8, R-V1-RES-10: the first installation takes the highest version, whatever the edges of the channel."""
     change(fleet / "mill.yaml", "  installPlanApproval: Manual  # ask the millers\n", "")
@@ -210,6 +215,7 @@ def test_what_would_be_upgraded_at_once_is_pinned(fleet: Path) -> None:
     assert "OLM v1 would install sieve.v1.3.0 at once" in " ".join(reason.text for reason in verdict.reasons)
 
 
+@pytest.mark.slow
 def test_two_of_one_package_stay(fleet: Path) -> None:
     """R-V1-LIM-2: an object belongs to one ClusterExtension, so somebody has to choose."""
     other = (
@@ -242,6 +248,7 @@ def test_a_catalog_that_olm_v1_cannot_serve(fleet: Path, old: str, new: str, rul
     assert reason.place.path == "cluster.yaml"
 
 
+@pytest.mark.slow
 def test_several_namespaces_stay(fleet: Path) -> None:
     """R-V1-OPT-1: no gate lets a ClusterExtension watch several namespaces."""
     change(
@@ -442,11 +449,13 @@ def test_bindings_of_roles_that_go_are_a_loss(fleet: Path, ending: str) -> None:
     assert reason.place.path == "cooks.yaml"
 
 
+@pytest.mark.slow
 def test_bindings_of_other_roles_are_none(fleet: Path) -> None:
     (fleet / "cooks.yaml").write_text(BINDING.format(role="view"))
     assert verdicts(migrate_to_extensions(fleet))["kettle"].outcome == "moves as it is"
 
 
+@pytest.mark.slow
 def test_overrides_are_a_loss(fleet: Path) -> None:
     """R-V1-LIM-4: what somebody has said in the operator's place goes with the OperatorCondition."""
     (fleet / "condition.yaml").write_text(CONDITION)
@@ -525,6 +534,7 @@ def test_what_helm_may_take_over_is_no_hindrance(fleet: Path) -> None:
         assert bool(problem) == bool(result.problem)
 
 
+@pytest.mark.slow
 def test_the_profile_that_was_asked_for_is_written_down(fleet: Path) -> None:
     """olmc.yaml gets the profile, and loses approvals of plans that there will not be."""
     migrate(fleet, "--olm-version", "v1-experimental")
@@ -532,6 +542,7 @@ def test_the_profile_that_was_asked_for_is_written_down(fleet: Path) -> None:
     assert spec == {"approve": [], "olmVersion": "v1-experimental"}
 
 
+@pytest.mark.slow
 def test_openshifts_own_catalogs_are_found(fleet: Path) -> None:
     """R-V1-CC-3: what OpenShift brings along has another name there, and what a patch can't do is said."""
     for path in fleet.glob("*.yaml"):
