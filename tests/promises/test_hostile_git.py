@@ -131,8 +131,17 @@ def hostile_packages(tmp_path: Path) -> tuple[Path, Path]:
     return repository, mark
 
 
-def test_no_filter_of_a_repository_of_bundles_runs(hostile_packages: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize("own", [(), ("user.name", "filter.z.clean")], ids=["plain", "with-settings-in-variables"])
+def test_no_filter_of_a_repository_of_bundles_runs(
+    own: tuple[str, ...], hostile_packages: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings that a user has in variables stay, and olmc adds its own behind them."""
     repository, mark = hostile_packages
+    if own:
+        monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(own)))
+    for number, name in enumerate(own):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", name)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", "z")
     done = run_here(["check", ".", "--since", "HEAD"], repository)
     assert not mark.exists()
     assert "17 unchanged packages not looked at" in done.output, done.output
