@@ -449,7 +449,7 @@ def _example(item: Any, flags: int) -> str:
 
 # What a pattern costs.
 
-LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 4096)
+LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 2048, 4096)
 """So many characters, of a text that is so short at first that even an exponential pattern ends."""
 FLOOR = 0.002
 """Seconds that no linear pattern needs for so many characters, but for the last numbers of them."""
