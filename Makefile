@@ -82,7 +82,7 @@ conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_S
 	@$(BIN)/python tests/conformance/score.py --forked
 
 # Each prints its figures, also after another one that misses a target. Some start olmc in other folders.
-BENCHES := cold render diff graph plan "growth --seconds" "collection --packages 33" catalog
+BENCHES := cold render diff graph plan "growth --seconds" "collection --packages 33" entries catalog
 
 bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need OLMC_SHARED or ../shared)
 	@$(BIN)/python bench/table.py --olmc $(CURDIR)/$(OLMC)
