@@ -35,6 +35,28 @@ kind: ClusterRole
 metadata: {name: crew}
 rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 """
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tugs.example.com}
+spec:
+  group: example.com
+  names: {kind: Tug, plural: tugs}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          description: "The crew of ${NAME:-a tug}."
+          type: object
+          properties:
+            spec:
+              type: object
+              default: {description: "one"}
+              properties: {description: {type: string}, role: {type: string, default: "view"}}
+"""
 
 
 def deployment(name: str, more: str = "") -> str:
@@ -95,6 +117,8 @@ ATTACKS = {
         ROLE, ROLE.replace('rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]',
                            """rules: '${R:=[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}}]'"""),
     ),
+    "a default of a field by default": (DEFINITION, DEFINITION.replace('"view"', '"${ROLE:-admin}"')),
+    "a description in a default of a field": (DEFINITION, DEFINITION.replace('"one"', '"${TEXT:-two}"')),
     "another image by default": (
         deployment("tug"), deployment("tug").replace("registry.example.com", "${REGISTRY:=evil.example.com}")
     ),
@@ -112,6 +136,7 @@ HARMLESS = {
         deployment("tug").replace("registry.example.com/tug:v1", "${R}/tug:v2"),
     ),
     "replicas": (deployment("tug"), deployment("tug").replace("spec:", "spec:\n  replicas: '${R:=2}'", 1)),
+    "the description of a field": (DEFINITION, DEFINITION.replace("a tug", "a ship")),
     "an escaped variable": (ROLE, ROLE.replace("name: crew", "name: crew, annotations: {a: '$${A:=b}'}")),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName, Subscription
@@ -126,7 +126,7 @@ def _missing(
         return None
     if found is not None and (not reference.key or _has_key(found.object, reference.key)):
         return None
-    if found is None and _may_be_made(scene, reference, namespace):
+    if found is None and _may_be_made(scene, held, reference, namespace):
         return None
     what = f"{reference.kind} {reference.name}"
     finding = rules.NOT_MOUNTED.finding(
@@ -134,7 +134,7 @@ def _missing(
         csv=csv.name, namespace=namespace, deployment=deployment.identity.name,
         what=f"key {reference.key} of {what}" if found is not None else what,
         key=", although the object is there" if found is not None else "",
-        way=_way(scene, csv, reference, namespace, has_object=found is not None),
+        way=_way(held, csv, reference, namespace, has_object=found is not None),
     )  # fmt: skip
     objects = (ObjectKey(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), deployment.identity)
     return Diagnosis(finding, (operator_of(csv, scene.cluster),), objects=objects, stalls=True)
@@ -145,15 +145,14 @@ def _has_key(obj: KubernetesObject, key: str) -> bool:
     return any(key in field for field in fields) or obj.get("type") == "kubernetes.io/service-account-token"
 
 
-def _may_be_made(scene: Scene, reference: PodReference, namespace: str) -> bool:
+def _may_be_made(scene: Scene, held: Mapping[ObjectKey, Rendered], reference: PodReference, namespace: str) -> bool:
     """Return whether an object names the missing one, so that its controller may create it, such as a Certificate or a
     Service with an annotation; and whether the cluster before says nothing of such objects at all."""
     state = scene.state
-    held = {key.kind for key in state.objects} if state is not None and not state.tracked else set()
-    if CSV_KIND in held and reference.kind not in held:
+    dumped = {key.kind for key in state.objects} if state is not None and not state.tracked else set()
+    if CSV_KIND in dumped and reference.kind not in dumped:
         return True  # a dump of a running cluster without Secrets was made without them
-    for rendered in scene.objects:
-        key = rendered.identity
+    for key, rendered in held.items():
         if key.namespace not in ("", namespace) or key.kind in _USERS or key.group in (RBAC, OLM_GROUP):
             continue
         if key.kind in _BY_KIND or key.kind == "CustomResourceDefinition" or key.kind.endswith("WebhookConfiguration"):
@@ -175,12 +174,12 @@ def _mentions(value: Any, name: str) -> bool:
     return bool(value == name)
 
 
-def _way(scene: Scene, csv: Csv, reference: PodReference, namespace: str, *, has_object: bool) -> str:
+def _way(held: Collection[ObjectKey], csv: Csv, reference: PodReference, namespace: str, *, has_object: bool) -> str:
     what = f"{reference.kind} {reference.name}"
     if has_object:
         return f"Add the key {reference.key} to {what} in namespace {namespace}, or mark the reference as optional."
     way = f"Create {what} in namespace {namespace}, or remove the reference from the Deployment."
-    other = _elsewhere(scene, reference, namespace)
+    other = _elsewhere(held, reference, namespace)
     if other:
         way += f" Namespace {other} has one of that name, which does not count."
     if reference.kind == "Secret" and (csv.webhooks or csv.owned_apiservices) and reference.path[0] == "volumes":
@@ -189,9 +188,8 @@ def _way(scene: Scene, csv: Csv, reference: PodReference, namespace: str, *, has
     return way
 
 
-def _elsewhere(scene: Scene, reference: PodReference, namespace: str) -> str:
-    for rendered in scene.objects:
-        key = rendered.identity
+def _elsewhere(held: Collection[ObjectKey], reference: PodReference, namespace: str) -> str:
+    for key in held:
         if (key.group, key.kind, key.name) == ("", reference.kind, reference.name) and key.namespace != namespace:
             return key.namespace
     return ""

@@ -200,9 +200,11 @@ def _is_of_a_group(rendered: Rendered) -> bool:
     """
     if rendered.object.get("kind") != "ClusterRole":
         return False
-    selectors = decode_role(rendered.object, lambda _: ()).selectors
+    if group_by_label(rendered.object) is not None:
+        return True
+    selectors = decode_role(rendered.object, lambda _: ()).selectors if "aggregationRule" in rendered.object else ()
     keys = (key for selector in selectors for key in selector.get("matchLabels") or ())
-    return group_by_label(rendered.object) is not None or any(key.startswith(_AGGREGATES) for key in keys)
+    return any(key.startswith(_AGGREGATES) for key in keys)
 
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> KubernetesObject:

@@ -13,6 +13,8 @@ from olmc.k8s.api.selectors import is_empty, matches
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
     OLM_GROUP,
     OLM_V1_GROUP,
     POLICY_GROUP,
@@ -144,14 +146,15 @@ def variable_changes(
     rights = [
         [obj for obj in side.objects if _is_right(obj) and object_key(obj) not in compared] for side in (old, new)
     ]
-    known = set(map(_described, compare([*rights[0], *was], [*rights[1], *now])))
-    before, after = ([*map(_filled, objects)] for objects in ((*was, *old.unfilled), (*now, *new.unfilled)))
+    before, after = ([*map(_filled_object, objects)] for objects in ((*was, *old.unfilled), (*now, *new.unfilled)))
     # An object that has got its first variable is compared with itself.
     filled = {object_key(obj) for obj in after} - {object_key(obj) for obj in (*before, *rights[0])}
     before += (obj for obj in old.objects if object_key(obj) in filled)
-    for change in compare([*rights[0], *before], [*rights[1], *after]):
-        if _described(change) not in known:
-            yield variable_risk(change.identity, plain(change.message))
+    if before != was or after != now:  # hardly any variable has a default
+        known = set(map(_described, compare([*rights[0], *was], [*rights[1], *now])))
+        for change in compare([*rights[0], *before], [*rights[1], *after]):
+            if _described(change) not in known:
+                yield variable_risk(change.identity, plain(change.message))
     unknown = {text for obj in before for text in _variables(obj)}
     for obj in after:
         left = sorted(_variables(obj) - unknown)
@@ -165,6 +168,39 @@ def _described(change: DiffChange) -> tuple[object, ...]:
 
 def _is_right(obj: KubernetesObject) -> bool:
     return object_key(obj).group == RBAC
+
+
+def _filled_object(obj: KubernetesObject) -> KubernetesObject:
+    """Fill the defaults of variables into an object. The descriptions in the schema of a CRD, which often show
+    variables, stay as they are: they change nothing."""
+    if object_key(obj)[:2] != (APIEXTENSIONS, CRD_KIND):
+        filled: KubernetesObject = _filled(obj)
+        return filled
+    return {_key(key): _filled_definition(value) for key, value in obj.items()}
+
+
+def _filled_definition(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_filled_definition, value))
+    if not isinstance(value, dict):
+        return _filled(value)
+    fill = {"openAPIV3Schema": _filled_schema}
+    return {_key(key): fill.get(key, _filled_definition)(item) for key, item in value.items()}
+
+
+def _filled_schema(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return _filled(schema)
+    found: dict[Any, Any] = {}
+    for key, value in schema.items():
+        if key == "description" and isinstance(value, str):
+            found[key] = value
+        elif key == "properties" and isinstance(value, dict):
+            found[key] = {_key(name): _filled_schema(field) for name, field in value.items()}
+        else:
+            # A default or an example may have a field of that name.
+            found[_key(key)] = (_filled_schema if key in ("items", "additionalProperties") else _filled)(value)
+    return found
 
 
 def _filled(obj: Any) -> Any:
