@@ -178,15 +178,18 @@ def check_files(content: Content, profile: Profile) -> None:
     size = sum(map(len, texts.values()))
     if size * 6 < MAX_BUNDLE_SIZE:
         return  # a character has at most four bytes, and base 64 adds a third
-    packed = profile.bundle_unpacking == "compressed"
-    size = sum(compressed_size(each.encode()) if packed else len(each.encode()) for each in texts.values())
+    packed, files = profile.bundle_unpacking == "compressed", [each.encode() for each in texts.values()]
+    # Most bundles are so much smaller than the limit that the quickest compression shows it.
+    if packed and 2 * sum(compressed_size(each, level=1) for each in files) <= MAX_BUNDLE_SIZE:
+        return
+    size = sum(map(compressed_size if packed else len, files))
     if size <= MAX_BUNDLE_SIZE:
         return
     hint = "Make the bundle smaller, for example with its ConfigMaps outside of it."
     if not packed:
         hint += " OLM 0.19 and later compress the files: update OLM."
-    files = "compressed files" if packed else "files"
-    limit = f"bundle files exceeded {MAX_BUNDLE_SIZE} bytes limit ({len(texts)} {files} have {size} bytes)"
+    what = "compressed files" if packed else "files"
+    limit = f"bundle files exceeded {MAX_BUNDLE_SIZE} bytes limit ({len(texts)} {what} have {size} bytes)"
     raise UndecodableCSVError(UndecodableCSV(content, limit, (), hint, of_job=True))
 
 
