@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -239,6 +240,41 @@ def test_groups_without_a_namespace_are_not_said_to_share_one(tmp_path: Path) ->
     write(tmp_path, {"north/group.yaml": homeless, "south/group.yaml": homeless.replace("name: all", "name: some")})
     done = olmc("check", str(tmp_path))
     assert (done.exit_code, done.stdout.count("OLMC413"), "OLMC306" in done.stdout) == (0, 2, False)
+
+
+SUBSCRIPTION = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: tug, namespace: harbour}
+spec: {name: tug, channel: stable, source: quay, sourceNamespace: olm}
+"""
+
+
+@pytest.mark.parametrize("folder", ["", "components/tug/"])
+def test_a_group_without_a_namespace_may_be_that_of_a_subscription(folder: str, tmp_path: Path) -> None:
+    """The tool that applies both decides that, in a workspace as in an entry of a repository (R-CSV-4)."""
+    homeless = GROUP.replace(", namespace: harbour", "")
+    write(tmp_path, {
+        f"{folder}all.yaml": f"{homeless}---\n{SUBSCRIPTION}", f"{folder}kustomization.yaml": "resources: [all.yaml]\n",
+        **({"components/other/kustomization.yaml": "resources: []\n"} if folder else {}),
+    })  # fmt: skip
+    checked, status, why = (
+        olmc(*command, str(tmp_path)) for command in (("check",), ("status", "-o", "json"), ("why", "tug"))
+    )
+    assert (checked.exit_code, "OLMC315" in checked.stdout) == (0, False), checked.stdout
+    assert "OLMC413" in checked.stdout or "OLMC165" in checked.stdout
+    [row] = json.loads(status.stdout)["operators"]
+    assert (status.exit_code, row["reason"], row["fails"]) == (0, "Unknown", False)
+    text = "OLM resolves namespace harbour only if OperatorGroup all, without metadata.namespace, is applied there"
+    assert [line["text"] for line in row["missing"]] == [text]
+    assert "its operator is unknown" in why.stdout
+
+
+def test_a_group_in_another_namespace_is_none_of_a_subscription(tmp_path: Path) -> None:
+    """R-CSV-4"""
+    write(tmp_path, {"all.yaml": f"{GROUP.replace('harbour', 'quay')}---\n{SUBSCRIPTION}"})
+    done = olmc("check", str(tmp_path))
+    assert (done.exit_code, "OLMC315" in done.stdout) == (1, True)
 
 
 @pytest.mark.parametrize("kind", ["Application", "ApplicationSet"])

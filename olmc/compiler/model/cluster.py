@@ -443,6 +443,10 @@ class Cluster(NamedTuple):
         """The OperatorGroups of a namespace."""
         return tuple(self.groups.within(namespace).values())
 
+    def unplaced_groups(self, namespace: str) -> tuple[OperatorGroup, ...]:
+        """The OperatorGroups that may be that of a namespace without one: the tool that applies them decides."""
+        return () if self.groups_in(namespace) else self.groups_in("")
+
     def has_csv(self, name: NamespacedName) -> bool:
         """Return whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the
         same."""

@@ -533,14 +533,17 @@ def _waits(key: ObjectKey, cluster: Cluster) -> bool:
 
 
 def _is_unknown(key: ObjectKey, settled: SettledCluster) -> bool:
-    """Tell whether a Subscription has installed nothing, and its catalog has no content in the workspace."""
+    """Tell whether a Subscription has installed nothing, and the workspace lacks the content of its catalog or the
+    namespace of its OperatorGroup."""
     if key.kind != "Subscription":
         return False
     subscription = settled.cluster.subscriptions.get(NamespacedName(key.namespace, key.name))
     done = settled.rounds.get(key.namespace)
-    if subscription is None or subscription.installed or done is None:
+    if subscription is None or subscription.installed:
         return False
-    return subscription.catalog in unknown_of(done, settled.cluster)
+    if settled.cluster.unplaced_groups(key.namespace):
+        return True
+    return done is not None and subscription.catalog in unknown_of(done, settled.cluster)
 
 
 def _state(member: CsvState, hindered: Sequence[ExplanationLine]) -> Iterator[ExplanationLine]:

@@ -133,6 +133,11 @@ def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[Explanatio
     """Yield the reasons why OLM installs nothing new in a namespace."""
     cluster = settled.cluster
     groups = cluster.groups_in(namespace)
+    if unplaced := cluster.unplaced_groups(namespace):
+        which = " or ".join(f"OperatorGroup {group.name}" for group in unplaced)
+        text = f"OLM resolves namespace {namespace} only if {which}, without metadata.namespace, is applied there"
+        yield ExplanationLine(0, text, at(unplaced[0].source, "metadata"))
+        return
     if len(groups) != 1:
         what = "no OperatorGroup" if not groups else "several OperatorGroups"
         yield ExplanationLine(0, f"OLM does not resolve namespace {namespace}: it has {what}")

@@ -164,7 +164,7 @@ def _subscribed(
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
     if is_unknown:
         hindered = of_own_catalog(subscription, cluster) or hindered
-    is_unknown |= not name.namespace and member is None
+    is_unknown |= (not name.namespace or bool(cluster.unplaced_groups(name.namespace))) and member is None
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
@@ -323,6 +323,7 @@ def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
     done = settled.rounds.get(subscription.name.namespace)
     groups = settled.cluster.groups_in(subscription.name.namespace)
     needs_none = done is not None and subscription.name in done.descoped
+    needs_none |= bool(settled.cluster.unplaced_groups(subscription.name.namespace))
     if len(groups) > 1 or not (groups or needs_none):
         return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
     return ""
