@@ -248,6 +248,12 @@ kind: Subscription
 metadata: {name: tug, namespace: harbour}
 spec: {name: tug, channel: stable, source: quay, sourceNamespace: olm}
 """
+CATALOG = """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: quay, namespace: pier}
+spec: {sourceType: grpc, image: registry.example.com/catalog:v1}
+"""
 
 
 @pytest.mark.parametrize("folder", ["", "components/tug/"])
@@ -268,6 +274,33 @@ def test_a_group_without_a_namespace_may_be_that_of_a_subscription(folder: str, 
     text = "OLM resolves namespace harbour only if OperatorGroup all, without metadata.namespace, is applied there"
     assert [line["text"] for line in row["missing"]] == [text]
     assert "its operator is unknown" in why.stdout
+
+
+@pytest.mark.parametrize("folder", ["", "components/tug/"])
+def test_a_catalog_without_a_namespace_may_be_that_of_a_subscription(folder: str, tmp_path: Path) -> None:
+    """R-CAT-501: olmc asks for no other namespace, and the operator is unknown."""
+    homeless = CATALOG.replace(", namespace: pier", "")
+    write(tmp_path, {
+        f"{folder}all.yaml": f"{homeless}---\n{GROUP}---\n{SUBSCRIPTION}",
+        f"{folder}kustomization.yaml": "resources: [all.yaml]\n",
+        **({"components/other/kustomization.yaml": "resources: []\n"} if folder else {}),
+    })  # fmt: skip
+    checked, status, why = (
+        olmc(*command, str(tmp_path)) for command in (("check",), ("status", "-o", "json"), ("why", "tug"))
+    )
+    assert (checked.exit_code, "failure" in checked.stdout) == (0, False), checked.stdout
+    [row] = json.loads(status.stdout)["operators"]
+    assert (row["reason"], row["fails"]) == ("Unknown", False)
+    assert "sourceNamespace:" not in why.stdout
+    if not folder:
+        assert "If its CatalogSource is applied to namespace olm, add metadata.namespace: olm to it." in checked.stdout
+
+
+def test_a_catalog_in_another_namespace_is_the_one_that_is_meant(tmp_path: Path) -> None:
+    """R-CAT-501"""
+    write(tmp_path, {"all.yaml": f"{CATALOG}---\n{GROUP}---\n{SUBSCRIPTION}"})
+    done = olmc("check", str(tmp_path))
+    assert (done.exit_code, "There is one in pier." in done.stdout) == (1, True)
 
 
 def test_a_group_in_another_namespace_is_none_of_a_subscription(tmp_path: Path) -> None:

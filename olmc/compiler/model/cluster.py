@@ -447,6 +447,10 @@ class Cluster(NamedTuple):
         """The OperatorGroups that may be that of a namespace without one: the tool that applies them decides."""
         return () if self.groups_in(namespace) else self.groups_in("")
 
+    def may_have_catalog(self, key: CatalogKey) -> bool:
+        """Return whether a catalog that is not there may be a CatalogSource of its name without a namespace."""
+        return key not in self.catalogs and key._replace(namespace="") in self.catalogs
+
     def has_csv(self, name: NamespacedName) -> bool:
         """Return whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the
         same."""

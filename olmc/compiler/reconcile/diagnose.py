@@ -225,7 +225,7 @@ def _is_mistaken(key: CatalogKey, cluster: Cluster) -> bool:
     """Return whether the workspace has the catalog that a Subscription means, in another namespace or with another
     spelling. A catalog of a platform may be there as well."""
     is_known = bool(_namespaces_of(key.name, cluster) or _alike(key.name, cluster))
-    return is_known and not init_command(key.name, key.namespace)
+    return is_known and not init_command(key.name, key.namespace) and not cluster.may_have_catalog(key)
 
 
 def _alike(catalog: str, cluster: Cluster) -> str:
@@ -235,7 +235,7 @@ def _alike(catalog: str, cluster: Cluster) -> str:
 
 def _namespaces_of(catalog: str, cluster: Cluster) -> list[str]:
     """Return the namespaces that have a catalog of a name."""
-    return sorted(key.namespace for key in cluster.catalogs if key.name == catalog)
+    return sorted(key.namespace for key in cluster.catalogs if key.name == catalog and key.namespace)
 
 
 def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
@@ -245,6 +245,9 @@ def way_to_catalog(key: CatalogKey, cluster: Cluster) -> str:
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
+    if cluster.may_have_catalog(key):
+        home = key.namespace
+        return f"If its CatalogSource is applied to namespace {home}, add metadata.namespace: {home} to it."
     elsewhere, alike = _namespaces_of(key.name, cluster), _alike(key.name, cluster)
     if elsewhere:
         there = f"There is one in {join_limited(elsewhere, 3)}. Correct spec.sourceNamespace of the Subscription."

@@ -489,7 +489,9 @@ def _catalog_elsewhere(
     scene: Scene, subscription: Subscription, seen_from: tuple[str, str]
 ) -> tuple[Diagnostic, tuple[RemedyCandidate, ...]] | None:
     catalogs, key, name = scene.cluster.catalogs, subscription.catalog, subscription.name
-    there = sorted(other.namespace for other in catalogs if other.name == key.name)
+    if scene.cluster.may_have_catalog(key):
+        return None
+    there = sorted(other.namespace for other in catalogs if other.name == key.name and other.namespace)
     alike = _alike_catalogs(scene, subscription, seen_from)
     if there:
         best = next((each for each in there if each in seen_from), there[0])
