@@ -106,7 +106,7 @@ def write_collection(root: Path, packages: int) -> int:
 
 
 def write_package(root: Path, layouts: Sequence[str]) -> int:
-    """Write 60 versions of the operator of average size, in turn below each of the folders. The size of one."""
+    """Write 60 versions of an operator of average size, in turn below each of the folders; the bytes of one."""
     corpus = sources(unpacked(SHARED / "corpus" / "bundles.tar.xz"))
     sizes = {name: sum(len(each.encode()) for each in source.files.values()) for name, source in corpus.items()}
     average = sum(sizes.values()) / len(sizes)

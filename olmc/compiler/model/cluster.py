@@ -447,6 +447,10 @@ class Cluster(NamedTuple):
         """The OperatorGroups that may be that of a namespace without one: the tool that applies them decides."""
         return () if self.groups_in(namespace) else self.groups_in("")
 
+    def lacks_group(self, namespace: str) -> bool:
+        """Return whether a namespace has no OperatorGroup, and none without a namespace may be applied there."""
+        return not self.groups_in(namespace) and not self.unplaced_groups(namespace)
+
     def may_have_catalog(self, key: CatalogKey) -> bool:
         """Return whether a catalog that is not there may be a CatalogSource of its name without a namespace."""
         return key not in self.catalogs and key._replace(namespace="") in self.catalogs

@@ -185,7 +185,7 @@ def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnos
         is_descoped = done is not None and name in done.descoped
         if not name.namespace and not is_descoped:
             yield _without_namespace("Subscription", name.name, subscription.source)
-        elif not cluster.groups_in(name.namespace) and not is_descoped and not cluster.unplaced_groups(name.namespace):
+        elif cluster.lacks_group(name.namespace) and not is_descoped:
             place = at(subscription.source, "metadata", "namespace")
             yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
 

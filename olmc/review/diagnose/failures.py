@@ -190,8 +190,7 @@ def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
     for name, subscription in sorted(scene.cluster.subscriptions.items()):
         done = scene.settled.rounds.get(name.namespace)
         is_descoped = done is not None and name in done.descoped
-        is_known = not scene.cluster.unplaced_groups(name.namespace)
-        if name.namespace and not scene.cluster.groups_in(name.namespace) and not is_descoped and is_known:
+        if name.namespace and scene.cluster.lacks_group(name.namespace) and not is_descoped:
             asking.setdefault(name.namespace, []).append(subscription)
     for namespace, subscriptions in asking.items():
         first = subscriptions[0]

@@ -320,13 +320,12 @@ def _reason(subscription: Subscription, settled: SettledCluster) -> str:
 
 def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
     """Return the problem of the OperatorGroups of its namespace, "" for nothing."""
-    done = settled.rounds.get(subscription.name.namespace)
-    groups = settled.cluster.groups_in(subscription.name.namespace)
+    namespace, cluster = subscription.name.namespace, settled.cluster
+    if len(cluster.groups_in(namespace)) > 1:
+        return "TooManyOperatorGroups"
+    done = settled.rounds.get(namespace)
     needs_none = done is not None and subscription.name in done.descoped
-    needs_none |= bool(settled.cluster.unplaced_groups(subscription.name.namespace))
-    if len(groups) > 1 or not (groups or needs_none):
-        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
-    return ""
+    return "NoOperatorGroup" if cluster.lacks_group(namespace) and not needs_none else ""
 
 
 def as_table(
